@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use slob_campaign::Ended;
 use slob_engine::Purpose;
-use slob_facts::{GroupVerdicts, Run, figure};
+use slob_facts::{GroupVerdicts, Run};
 use slob_record::{CONF_FILE, Record, SigningKey, Status, Together};
 use slob_report::html::run_page;
 use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, printed_report, text_report, with_digest};
@@ -162,10 +162,11 @@ impl KeptRun {
 
     pub(super) fn in_brief(&self) -> String {
         let run = Run::of(&self.record);
-        let figures = figure::KEY_IN_ROWS.map(|figure| format!("{} {}", figure.short, figure.show(&run)));
+        let figures = run.lead().key_in_rows().iter();
+        let figures = figures.map(|figure| format!("{} {}", figure.short, figure.show(&run)));
         let verdicts = GroupVerdicts::of([(self.record.id.as_str(), run.judged())]).in_short();
         let verdicts = verdicts.unwrap_or_default();
-        format!("  {}\n  {verdicts}  {}", figures.join("  "), self.folder.display())
+        format!("  {}\n  {verdicts}  {}", figures.collect::<Vec<_>>().join("  "), self.folder.display())
     }
 
     pub(super) fn place(&self) -> String {

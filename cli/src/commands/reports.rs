@@ -15,7 +15,7 @@ use slob_awr::info::{is_pipes, read_pipes};
 use slob_awr::{NamePattern, Scope};
 use slob_campaign::{Folder, ModelEntry, Sessions, VariantEntry};
 use slob_facts::table::Cell;
-use slob_facts::{figure, question, thresholds};
+use slob_facts::{Lead, figure, question, thresholds};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::analysis::{
     Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables,
@@ -273,25 +273,33 @@ pub(super) fn column_named(name: &str, which: &str) -> Result<Column, Failure> {
 }
 
 /// The start is left out: the id has it.
-const LIST_COLUMNS: [(&str, Column); 11] = {
-    let [reads, read_p99, operations, operation_p99] = figure::KEY_IN_ROWS;
-    [
-        ("ID", info::ID),
-        ("STATUS", info::STATUS),
-        ("TARGET", info::TARGET),
-        ("SESSIONS", Column::figure(&figure::SESSIONS)),
-        ("IOPS", Column::figure(reads)),
-        ("READ P99", Column::figure(read_p99)),
-        ("OP/S", Column::figure(operations)),
-        ("OP P99", Column::figure(operation_p99)),
-        ("VERDICTS", info::VERDICTS_IN_SHORT),
-        ("NAME", info::NAME),
-        ("STARTED", info::STARTED),
-    ]
-};
+const LIST_COLUMNS: [(&str, Column); 14] = [
+    ("ID", info::ID),
+    ("STATUS", info::STATUS),
+    ("TARGET", info::TARGET),
+    ("SESSIONS", Column::figure(&figure::SESSIONS)),
+    ("IOPS", Column::figure(&figure::PHYSICAL_READS_PER_S)),
+    ("READ P99", Column::figure(&figure::PHYSICAL_READ_P99_US)),
+    ("OP/S", Column::figure(&figure::OPERATIONS_PER_S)),
+    ("RESPONSE P99", Column::figure(&figure::RESPONSE_P99_US)),
+    ("OP P99", Column::figure(&figure::OPERATION_P99_US)),
+    ("IN FLIGHT", Column::figure(&figure::AVERAGE_ACTIVE_SESSIONS)),
+    ("VERDICTS", info::VERDICTS_IN_SHORT),
+    ("NAME", info::NAME),
+    ("STARTED", info::STARTED),
+    ("LEADS", info::LEADS),
+];
+
+/// Columns that a table of these runs does not show.
+fn left_out(lead: Lead) -> &'static [&'static str] {
+    match lead {
+        Lead::Operation => &["STARTED", "LEADS", "RESPONSE P99", "IN FLIGHT"],
+        Lead::Response => &["STARTED", "LEADS"],
+    }
+}
 
 /// Columns that a narrow terminal does not show, from the first: the id has the name too, and a verdict says how a run ended.
-const SPARED: &[&str] = &["NAME", "TARGET", "STATUS", "SESSIONS"];
+const SPARED: &[&str] = &["NAME", "TARGET", "STATUS", "SESSIONS", "IN FLIGHT"];
 
 /// List the runs in the results folder, newest last
 #[derive(Args)]
@@ -348,24 +356,25 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
             && since.is_none_or(|since| record.started >= since)
     };
     let is_data = args.csv || args.json;
-    let shown = if is_data { LIST_COLUMNS.len() } else { LIST_COLUMNS.len() - 1 };
-    let (heads, columns): (Vec<&str>, Vec<Column>) = LIST_COLUMNS.into_iter().take(shown).unzip();
+    let (heads, columns): (Vec<&str>, Vec<Column>) = LIST_COLUMNS.into_iter().unzip();
     let row = |figures: &slob_facts::Run<'_>| {
         let cells = || match is_data {
             true => cells(figures, &columns),
             false => columns.iter().map(|column| column.shown(figures)).collect(),
         };
-        let row = || (figures.record.started, cells(), !strict || figures.is_good());
+        let row = || (figures.record.started, cells(), !strict || figures.is_good(), figures.lead());
         is_wanted(figures.record).then(row)
     };
     let read = Records::judged(&list_runs(&results)?.into(), row);
     let code = read.exit_code()?;
     let none_at_all = read.kept.is_empty();
-    let mut rows: Vec<(Timestamp, Vec<Cell>, bool)> = read.kept.into_iter().flatten().collect();
+    let mut rows: Vec<(Timestamp, Vec<Cell>, bool, Lead)> = read.kept.into_iter().flatten().collect();
     rows.sort_by_key(|(started, ..)| *started);
-    let are_good = rows.iter().all(|(.., is_good)| *is_good);
-    let rows = rows.into_iter().map(|(_, cells, _)| cells);
+    let are_good = rows.iter().all(|(_, _, is_good, _)| *is_good);
+    let lead = Lead::of_all(rows.iter().map(|(.., lead)| *lead));
+    let rows = rows.into_iter().map(|(_, cells, ..)| cells);
     let table = table(heads, &columns, rows);
+    let table = if is_data { table } else { table.without(left_out(lead)) };
     let asked = [(args.csv, Form::Csv), (args.json, Form::Json)];
     let form = Form::of(asked, Form::Table);
     let width = output::width().filter(|_| form == Form::Table);
@@ -584,8 +593,8 @@ pub(super) struct AnalyzeArgs {
     /// Figures to compare instead: reads, redo, writes, read-write or a column of `slob info`
     #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set)]
     metric: Vec<String>,
-    /// Latency to show: of a read or of an operation [default: read, where it is known]
-    #[arg(long, value_name = "OF", value_parser = ["read", "operation"])]
+    /// Latency to show: of a read, an operation or a response [default: response where it leads, else read where it is known]
+    #[arg(long, value_name = "OF", value_parser = ["read", "operation", "response"])]
     latency: Option<String>,
     /// How files of AWR reports are named [default: as harnesses do]
     #[arg(long, value_name = "PATTERN", conflicts_with = "by")]

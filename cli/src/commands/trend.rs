@@ -8,8 +8,7 @@ use clap::{ArgAction, ArgMatches, Args, value_parser};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use slob_campaign::Folder;
-use slob_facts::figure_named;
-use slob_facts::{Figure, Run, figure};
+use slob_facts::{Figure, Lead, Run, figure_named};
 use slob_report::JudgedRun;
 use slob_report::info::Column;
 use slob_report::trend::{History, MissedSlot, Trend};
@@ -67,7 +66,8 @@ pub(super) fn trend(args: &TrendArgs, matches: &ArgMatches) -> Outcome {
         inputs.add(&results, input)?;
     }
     let histories = inputs.histories(args.last);
-    let figures = if figures.is_empty() { figure::KEY.to_vec() } else { figures };
+    let lead = || Lead::of_all(histories.iter().flat_map(|history| &history.runs).map(JudgedRun::lead));
+    let figures = if figures.is_empty() { lead().key().to_vec() } else { figures };
     let trend = Trend::of(histories, &figures).map_err(Failure::usage)?;
     forms.write(&trend)?;
     Ok(match args.fail_on_change.then(|| trend.worsened()) {

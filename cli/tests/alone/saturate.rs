@@ -32,7 +32,7 @@ fn a_full_sweep_confirms_the_knee(folder: &Folder) {
             let run = folder.at("runs").join(point["run"].as_str().unwrap());
             assert!(run.join("run.json").is_file());
             let little = point["little_percent"].as_f64().unwrap();
-            assert!(little > 0.0 && little < 110.0, "{point}");
+            assert!((little - 100.0).abs() < 1.0, "{point}");
         }
         let swept = sweep(folder);
         ensure(knee <= 2 * swept && swept <= 2 * knee, || format!("a knee at {knee} sessions, swept {swept}"))

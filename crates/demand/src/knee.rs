@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::Serialize;
 use slob_facts::format::plural;
 use slob_facts::measured::mean_rate;
-use slob_facts::{Bottleneck, Judged, LatencyLimit, Run, bottleneck, figure};
+use slob_facts::{Bottleneck, Judged, LatencyLimit, Lead, Run, bottleneck, figure};
 use slob_record::{KindRecord, Record};
 
 use crate::goal::DemandError;
@@ -27,11 +27,13 @@ pub struct CurvePoint {
     pub physical_read_p99_us: Option<f64>,
     pub operation_mean_us: Option<f64>,
     pub operation_p99_us: Option<f64>,
-    /// An open loop has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_mean_us: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_p99_us: Option<f64>,
-    /// Throughput x mean latency in percent of the sessions (Little, "A proof for the queuing formula L = lambda W", *Operations
-    /// Research* 9 (1961) 383). Absent in an open loop, whose sessions wait for arrivals.
+    pub leads: Lead,
+    /// Throughput x mean response and think time in percent of the sessions (Little, "A proof for the queuing formula L = lambda
+    /// W", *Operations Research* 9 (1961) 383). Absent in an open loop, whose sessions wait for arrivals.
     pub little_percent: Option<f64>,
     /// The target beside it has the limit, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,8 +51,6 @@ impl CurvePoint {
         let figures = Run::of(record);
         let (sessions, rate_per_s) = (record.workload.sessions(), mean_rate(record).map(|rate| rate as u32));
         let operations_per_s = figure::OPERATIONS_PER_S.of(&figures)?;
-        let operation_mean_us = figure::OPERATION_MEAN_US.of(&figures);
-        let little_percent = |us: f64| 100.0 * operations_per_s * us / 1e6 / f64::from(sessions);
         let (bottleneck, reason) = bottleneck(&figures);
         Some(Self {
             run: record.id.clone(),
@@ -60,10 +60,12 @@ impl CurvePoint {
             physical_reads_per_s: figure::PHYSICAL_READS_PER_S.of(&figures),
             physical_read_mean_us: figure::PHYSICAL_READ_MEAN_US.of(&figures),
             physical_read_p99_us: figure::PHYSICAL_READ_P99_US.of(&figures),
-            operation_mean_us,
+            operation_mean_us: figure::OPERATION_MEAN_US.of(&figures),
             operation_p99_us: figure::OPERATION_P99_US.of(&figures),
+            response_mean_us: figure::RESPONSE_MEAN_US.of(&figures),
             response_p99_us: figure::RESPONSE_P99_US.of(&figures),
-            little_percent: operation_mean_us.filter(|_| rate_per_s.is_none()).map(little_percent),
+            leads: figures.lead(),
+            little_percent: figure::LITTLE_PERCENT.of(&figures),
             limited_us: None,
             over_limit,
             bottleneck,
@@ -183,7 +185,7 @@ impl<L: Levels> CurveSearch<'_, L> {
     /// A closed loop, whose throughput the steps of the rate divide.
     fn rate_step(&mut self) -> Result<NonZeroU32, L::Failure> {
         let (record, victim) = self.levels.measure(("RATE", "0".to_owned()), "closed")?;
-        // A closed loop has no response times, so their limit does not apply.
+        // Where nothing limits the rate, sessions queue: the limit does not apply.
         let point = curve_point(&record, victim.as_ref(), false)?;
         let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
         self.levels.say(&format!("closed loop: {:.1} op/s  {}", point.operations_per_s, point.reason));
@@ -241,7 +243,8 @@ fn curve_point(
 }
 
 fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    limit.figure.of(&Run::of(record))
+    let figures = Run::of(record);
+    limit.figure_in(figures.lead()).of(&figures)
 }
 
 /// An absent figure lies below the step of the clock that timed it.

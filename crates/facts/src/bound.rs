@@ -6,7 +6,7 @@ use std::str::FromStr;
 use itertools::Itertools;
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
-use crate::figure::{self, Figure};
+use crate::figure::{self, Figure, Lead};
 use crate::format::{Format, fixed, significant};
 use crate::table::Cell;
 
@@ -19,6 +19,11 @@ pub fn figure_named(name: &str) -> Result<&'static Figure, NoFigure> {
     });
     let by_short = || figure::ALL.iter().find(|figure| plain(figure.short) == wanted);
     known.or_else(by_short).ok_or_else(|| NoFigure { name: name.trim().to_owned() })
+}
+
+/// True for `p99`, which is of operations, or of responses where these lead. `operation-p99` is of operations everywhere.
+pub fn follows_lead(name: &str) -> bool {
+    !plain(name).starts_with("operation")
 }
 
 fn plain(name: &str) -> String {
@@ -47,6 +52,7 @@ enum Side {
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     pub figure: &'static Figure,
+    follows_lead: bool,
     side: Side,
     pub amount: f64,
 }
@@ -64,6 +70,12 @@ pub enum BadBound {
 }
 
 impl Bound {
+    /// The bound as it counts for runs with this lead.
+    pub fn led_by(self, lead: Lead) -> Self {
+        let figure = if self.follows_lead { lead.instead_of(self.figure) } else { self.figure };
+        Self { figure, ..self }
+    }
+
     pub fn holds(&self, value: f64) -> bool {
         match self.side {
             Side::AtMost => value <= self.amount,
@@ -93,8 +105,16 @@ impl Bound {
 #[display("{text}")]
 pub struct LatencyLimit {
     text: String,
+    bound: Bound,
     pub figure: &'static Figure,
     pub us: f64,
+}
+
+impl LatencyLimit {
+    /// The figure that the limit is of in runs with this lead.
+    pub fn figure_in(&self, lead: Lead) -> &'static Figure {
+        self.bound.led_by(lead).figure
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -126,9 +146,9 @@ impl FromStr for LatencyLimit {
             Err(BadBound::Form(_)) => return Err(BadLimit::Form(text)),
             Err(error) => return Err(BadLimit::Bound(text, error)),
         };
-        let Bound { figure, side, amount: us } = bound;
+        let Bound { figure, side, amount: us, .. } = bound;
         match figure.unit == "us" && matches!(side, Side::AtMost | Side::Below) && us > 0.0 {
-            true => Ok(Self { text, figure, us }),
+            true => Ok(Self { text, bound, figure, us }),
             false => Err(BadLimit::Form(text)),
         }
     }
@@ -166,7 +186,8 @@ impl FromStr for Bound {
         let parts = Side::iter().find_map(|side| Some((side, text.split_once(<&str>::from(side))?)));
         let (side, (name, typed)) = parts.ok_or_else(|| BadBound::Form(text.to_owned()))?;
         let figure = figure_named(name)?;
-        Ok(Self { figure, side, amount: amount(figure, name.trim(), typed.trim())? })
+        let follows_lead = follows_lead(name);
+        Ok(Self { figure, follows_lead, side, amount: amount(figure, name.trim(), typed.trim())? })
     }
 }
 
@@ -234,6 +255,18 @@ mod tests {
     fn a_duration_without_a_unit_is_refused() {
         let error = "p99 < 2".parse::<Bound>().unwrap_err().to_string();
         assert_eq!(error, "'2' has no unit; say which, such as 2us, 2ms or 2s");
+    }
+
+    #[rstest]
+    #[case("p99 < 2ms", "response_p99_us")]
+    #[case("p99.9 < 2ms", "response_p999_us")]
+    #[case("op. p99 < 2ms", "response_p99_us")]
+    #[case("operation-p99 < 2ms", "operation_p99_us")]
+    #[case("read-p99 < 2ms", "physical_read_p99_us")]
+    fn a_short_name_is_of_the_duration_that_leads(#[case] text: &str, #[case] of_response: &str) {
+        let bound: Bound = text.parse().unwrap();
+        assert_eq!(bound.led_by(Lead::Operation).figure.name, bound.figure.name);
+        assert_eq!(bound.led_by(Lead::Response).figure.name, of_response);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The figures of a run, each defined once. Figures are of the measured window unless they were set; unknown ones are `None`.
 //! `mb` is 10^6 bytes.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slob_host::DeviceUse;
 use slob_measure::{Counter, LatencyKind, OpKind, Span};
 use slob_record::{LoadCost, Record, SavedProbe};
@@ -11,13 +11,13 @@ use slob_stats::Histogram;
 use crate::format::Format;
 use crate::ladder::cached_share;
 use crate::measured::{
-    Measured, Role, commits, counter, counter_of_all, db_time_s, device_counters, event_mean_us, is_coarse,
-    kernels_reads, latency_mean_us, latency_percentile_us, mean_rate, mean_us, outside_s, own_read_bytes,
-    percentile_us, physical_read_bytes, ratio, total_operations, total_rows,
+    Measured, Role, SessionsTime, commits, counter, counter_of_all, db_time_s, device_counters,
+    event_mean_us, is_coarse, kernels_reads, latency_mean_us, latency_percentile_us, mean_rate, mean_us,
+    outside_s, own_read_bytes, percentile_us, physical_read_bytes, ratio, total_operations, total_rows,
 };
 use crate::question::Question;
 use crate::table::Cell;
-use crate::thresholds::ABOVE_PROBE;
+use crate::thresholds::{ABOVE_PROBE, WAITING};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -143,6 +143,10 @@ impl Figure {
         matches!(self.get, Get::Set(_) | Get::SetDecimal(_)) && self.name != SEED.name
     }
 
+    pub fn is_of_responses(&self) -> bool {
+        matches!(self.get, Get::Percentile(Durations::Responses, _)) || self.name == RESPONSE_MEAN_US.name
+    }
+
     pub fn is_percentile(&self) -> bool {
         matches!(self.get, Get::Percentile(_, percent) if percent < 100.0)
     }
@@ -190,6 +194,17 @@ impl<'a> Figures<'a> {
         self.measured.as_ref()?.on_cpu_and_waiting()
     }
 
+    /// Which duration leads in every view of the run. With RATE a response may also wait for sessions that are all at work.
+    pub fn lead(&self) -> Lead {
+        let delayed = || {
+            self.record.workload.rate_per_s.as_ref()?;
+            Some(100.0 - 100.0 * OPERATION_MEAN_US.of(self)? / RESPONSE_MEAN_US.of(self)?)
+        };
+        let outside = [WAITING_PERCENT.of(self), delayed()].into_iter().flatten().reduce(f64::max);
+        let leads = outside.is_some_and(|percent| percent >= WAITING.value);
+        if leads && RESPONSE_MEAN_US.of(self).is_some() { Lead::Response } else { Lead::Operation }
+    }
+
     /// True if the run read more than the probe's best step by more than chance: the probe missed the ceiling.
     pub fn is_above_probe(&self) -> bool {
         let share = self.measured.as_ref().and_then(percent_of_ceiling);
@@ -201,22 +216,92 @@ pub fn named(name: &str) -> Option<&'static Figure> {
     ALL.iter().find(|figure| figure.name == name)
 }
 
-pub const KEY: [&Figure; 7] = [
-    &PHYSICAL_READS_PER_S,
-    &PHYSICAL_READ_P99_US,
-    &OPERATIONS_PER_S,
-    &OPERATION_P99_US,
-    &PHYSICAL_READS_PER_DB_CPU_S,
-    &REDO_MB_PER_S,
-    &PERCENT_OF_CEILING,
-];
+/// The duration that leads in every view of a run. In an overload operations are a small part of what users wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lead {
+    #[default]
+    Operation,
+    Response,
+}
+
+impl Lead {
+    /// Runs that are shown together have one leading duration.
+    pub fn of_all(runs: impl IntoIterator<Item = Self>) -> Self {
+        runs.into_iter().max().unwrap_or_default()
+    }
+
+    /// The same statistic of responses for one of operations, if these lead.
+    pub fn instead_of(self, figure: &'static Figure) -> &'static Figure {
+        const PAIRS: [[&Figure; 2]; 7] = [
+            [&OPERATION_MEAN_US, &RESPONSE_MEAN_US],
+            [&OPERATION_P50_US, &RESPONSE_P50_US],
+            [&OPERATION_P90_US, &RESPONSE_P90_US],
+            [&OPERATION_P95_US, &RESPONSE_P95_US],
+            [&OPERATION_P99_US, &RESPONSE_P99_US],
+            [&OPERATION_P999_US, &RESPONSE_P999_US],
+            [&OPERATION_MAX_US, &RESPONSE_MAX_US],
+        ];
+        let pair =
+            PAIRS.iter().find(|[operation, _]| self == Self::Response && operation.name == figure.name);
+        pair.map_or(figure, |[_, response]| response)
+    }
+
+    pub fn mean(self) -> &'static Figure {
+        self.instead_of(&OPERATION_MEAN_US)
+    }
+
+    pub fn p99(self) -> &'static Figure {
+        self.instead_of(&OPERATION_P99_US)
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Operation => "operation",
+            Self::Response => "response",
+        }
+    }
+
+    /// Where responses lead, operations come second, and then how many were at work at a time.
+    pub const fn key(self) -> &'static [&'static Figure] {
+        match self {
+            Self::Operation => &[
+                &PHYSICAL_READS_PER_S,
+                &PHYSICAL_READ_P99_US,
+                &OPERATIONS_PER_S,
+                &OPERATION_P99_US,
+                &PHYSICAL_READS_PER_DB_CPU_S,
+                &REDO_MB_PER_S,
+                &PERCENT_OF_CEILING,
+            ],
+            Self::Response => &[
+                &PHYSICAL_READS_PER_S,
+                &PHYSICAL_READ_P99_US,
+                &OPERATIONS_PER_S,
+                &RESPONSE_P99_US,
+                &OPERATION_P99_US,
+                &AVERAGE_ACTIVE_SESSIONS,
+                &PHYSICAL_READS_PER_DB_CPU_S,
+                &REDO_MB_PER_S,
+                &PERCENT_OF_CEILING,
+            ],
+        }
+    }
+
+    /// The first of these figures, for tables of runs.
+    pub const fn key_in_rows(self) -> &'static [&'static Figure] {
+        let of_one = match self {
+            Self::Operation => 4,
+            Self::Response => 6,
+        };
+        self.key().split_at(of_one).0
+    }
+}
 
 pub const OF_READERS: [&Figure; 4] =
     [&READERS, &READER_OPERATIONS_PER_S, &READER_OPERATION_MEAN_US, &READER_OPERATION_P99_US];
 pub const OF_WRITERS: [&Figure; 4] =
     [&WRITERS, &WRITER_OPERATIONS_PER_S, &WRITER_OPERATION_MEAN_US, &WRITER_OPERATION_P99_US];
-
-pub const KEY_IN_ROWS: [&Figure; 4] = [KEY[0], KEY[1], KEY[2], KEY[3]];
 
 /// Fields: name, title, unit, better, source, verdicts, value; then those that differ from [`Figure::new`].
 macro_rules! figures {
@@ -366,7 +451,8 @@ figures! {
         Number(|run| db_time_s(run.record));
     AVERAGE_ACTIVE_SESSIONS = "average_active_sessions", "DB time (s)", "", Neither,
         "DB time per second: sessions inside an operation, on average", LOAD,
-        Number(|run| Some(db_time_s(run.record)? / run.window_s)), format: Format::Hundredths;
+        Number(|run| Some(db_time_s(run.record)? / run.window_s)), format: Format::Hundredths,
+        heading: "Sessions in flight", short: "in flight";
 
     // Latencies.
     OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, WORK, Number(|run| mean_us(run.operations()));
@@ -387,7 +473,11 @@ figures! {
         Percentile(OfRole(Role::Reader), 99.0);
     RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, WORK, Number(|run| mean_us(run.responses()));
     RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, WORK, Percentile(Responses, 50.0);
-    RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, WORK, Percentile(Responses, 99.0);
+    RESPONSE_P90_US = "response_p90_us", "Response, p90", "us", Lower, RESPONSE, WORK, Percentile(Responses, 90.0);
+    RESPONSE_P95_US = "response_p95_us", "Response, p95", "us", Lower, RESPONSE, WORK, Percentile(Responses, 95.0);
+    RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, WORK, Percentile(Responses, 99.0),
+        heading: "p99 of a response", short: "response p99";
+    RESPONSE_P999_US = "response_p999_us", "Response, p99.9", "us", Lower, RESPONSE, WORK, Percentile(Responses, 99.9);
     RESPONSE_MAX_US = "response_max_us", "Response, max", "us", Lower, RESPONSE, WORK, Percentile(Responses, 100.0);
     DISPATCH_MEAN_US = "dispatch_mean_us", "Dispatch, mean", "us", Lower, DISPATCH, LOAD,
         Number(|run| mean_us(&run.record.dispatch));
@@ -398,6 +488,12 @@ figures! {
         Number(|run| {
             let waiting_s = outside_s(run.record, |session| session.waiting_us)?;
             ratio(100.0 * waiting_s, run.window_s * run.record.sessions.len() as f64) });
+    LITTLE_PERCENT = "little_percent", "Little's law (% of the sessions)", "%", Neither,
+        "without RATE: operations_per_s x (mean response + mean think time) by the sessions, with responses that had not ended",
+        SET,
+        Number(|run| {
+            let time = SessionsTime::of(run.record)?;
+            ratio(100.0 * (time.responses_us as f64 + time.idle_us as f64), time.window_us as f64) });
     BACKLOG = "backlog", "Operations due and not done", "", Lower,
         "with RATE: operations that were due at the end of the window and not done", COUNTS,
         Count(|run| run.record.backlog);

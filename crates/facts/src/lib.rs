@@ -16,7 +16,7 @@ pub mod verdicts;
 
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use bound::{BadBound, BadLimit, Bound, LatencyLimit, figure_named};
-pub use figure::{Figure, Figures};
+pub use figure::{Figure, Figures, Lead};
 pub use question::{CARRIED, Claim, Grade, Question};
 pub use run::{Run, Standing};
 pub use verdicts::{Finding, GroupVerdicts, Judged, Verdict, verdicts};

@@ -347,6 +347,39 @@ pub fn outside_s(record: &Record, part_us: fn(&SessionRecord) -> Option<u64>) ->
     parts.filter(|parts| !parts.is_empty()).map(|parts| saturating_sum(parts) as f64 / 1e6)
 }
 
+/// The time of all sessions in the window, from independent sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionsTime {
+    /// By the responses of the histograms, and those without an end in the window.
+    pub responses_us: u64,
+    pub idle_us: u64,
+    /// As each session counted it.
+    pub busy_and_waiting_us: u64,
+    pub window_us: u64,
+}
+
+impl SessionsTime {
+    /// Unknown with RATE, where responses begin before their session is ready for them, and if sessions are missing or crossed the
+    /// begin of the window.
+    pub fn of(record: &Record) -> Option<Self> {
+        let sessions = &record.sessions;
+        let crossed = record.edges.as_ref().is_some_and(|edges| edges.begin.sessions_at_work > 0);
+        let all_known = !sessions.is_empty() && sessions.len() == record.workload.sessions() as usize;
+        let window =
+            record.window.filter(|_| all_known && !crossed && record.workload.rate_per_s.is_none())?;
+        let sum = |part_us: fn(&SessionRecord) -> Option<u64>| {
+            let parts: Option<Vec<u64>> = sessions.iter().map(part_us).collect();
+            parts.map(saturating_sum)
+        };
+        Some(Self {
+            responses_us: (all_responses(record).sum() / 1000).saturating_add(sum(|one| one.unfinished_us)?),
+            idle_us: sum(|one| one.idle_us)?,
+            busy_and_waiting_us: sum(|one| Some(one.busy_us.saturating_add(one.waiting_us?)))?,
+            window_us: (window.seconds * 1e6 * sessions.len() as f64) as u64,
+        })
+    }
+}
+
 /// False if no operation was due.
 pub fn did_nothing(session: &SessionRecord) -> bool {
     session.operations() == 0 && session.waiting_us != Some(0)

@@ -217,12 +217,16 @@ impl Table {
             if table.fitting(width.saturating_sub(1)).is_some() {
                 break;
             }
-            let (kept, gone): (Vec<usize>, Vec<usize>) =
-                (0..table.columns.len()).partition(|at| table.columns[*at].head != *name);
-            left_out.extend(gone.iter().map(|at| table.columns[*at].head.clone()));
-            table = table.of_columns(&kept);
+            let gone = table.columns.iter().filter(|column| column.head == *name);
+            left_out.extend(gone.map(|column| column.head.clone()));
+            table = table.without(&[name]);
         }
         (table, left_out)
+    }
+
+    pub fn without(&self, heads: &[&str]) -> Self {
+        let kept = (0..self.columns.len()).filter(|at| !heads.contains(&self.columns[*at].head.as_str()));
+        self.of_columns(&kept.collect_vec())
     }
 
     /// Columns beyond `width` follow below, with the names of the rows again.

@@ -105,8 +105,8 @@ thresholds! {
         BEHIND = "behind", 50.0, "% of the median session", "a session that did less was held up";
         COMPARABLE_OPERATIONS = "comparable_operations", 4.0, "square roots of the median session's operations",
             "sessions that are behind by fewer differ by chance";
-        WAITING = "waiting", 20.0, "% of the sessions' time",
-            "from here on the latencies of operations say little of what sessions wait for";
+        WAITING = "waiting", 10.0, "% of the sessions' time",
+            "from here on operations are too small a part of what sessions wait for: responses lead in every view";
         FOREIGN_CPU = "foreign_cpu", 5.0, "% of the host's CPU time", "from here on other programs can move a result";
         FOREIGN_READS = "foreign_reads", 5.0, "% of the device's reads", "from here on other programs' reads can move a result";
         FOREIGN_READ_RATE = "foreign_read_rate", 1.0, "MB/s",

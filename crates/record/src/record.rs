@@ -303,6 +303,8 @@ pub struct SessionRecord {
     pub idle_us: Option<u64>,
     /// Ready time: the session waited for this program, the network or a CPU, or an attempt failed.
     pub waiting_us: Option<u64>,
+    /// The part of it after the last operation that ended in the window: a response without an end.
+    pub unfinished_us: Option<u64>,
     #[serialize_always]
     pub max_us: Option<f64>,
     /// Longest time without the end of an operation.
@@ -567,7 +569,7 @@ pub struct Interval {
     /// Durations of all kinds.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub latency: Histogram,
-    /// Open loop: response times, from the intended start to the end.
+    /// Response times, in an open loop and where sessions take turns.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
     pub physical_reads: Option<u64>,

@@ -23,7 +23,7 @@ use slob_facts::figure::{self, Better};
 use slob_facts::format::plural;
 use slob_facts::measured::{kernels_reads, latency, ratio, timed_events};
 use slob_facts::verdicts::refusal;
-use slob_facts::{Claim, Figure, GroupVerdicts, Question};
+use slob_facts::{Claim, Figure, GroupVerdicts, Lead, Question};
 
 pub type NamedRuns<'a> = (&'a str, &'a [Record]);
 
@@ -32,6 +32,8 @@ pub struct Diff {
     #[serde(flatten)]
     pub groups: PerGroup<Group>,
     pub confidence: Confidence,
+    /// The duration that leads in the runs of all groups.
+    pub leads: Lead,
     pub statements: Vec<String>,
     pub changes: Vec<DifferingSetting>,
     pub metrics: Vec<Metric>,
@@ -144,16 +146,17 @@ impl Diff {
             return Err(DiffError((*name).to_owned()));
         }
         let sides: Vec<Runs<'_>> = groups.iter().map(|(name, records)| Runs::of(name, records)).collect();
-        let metrics = metrics(&sides, confidence);
+        let leads = Lead::of_all(sides.iter().map(Runs::lead));
+        let metrics = metrics(leads, &sides, confidence);
         let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
         let records = sides.iter().map(Runs::records).collect_vec();
         let changes = differing(&records);
-        let mut statements = statements(&metrics, &sides, confidence);
+        let mut statements = statements(leads, &metrics, &sides, confidence);
         statements.extend(changes.iter().filter_map(|change| change.warning(&names)));
         let (events, distributions) = (events(&sides), distributions(&records));
         let groups = PerGroup(sides.iter().map(Group::of).collect());
         let charts = Charts::default();
-        Ok(Self { groups, confidence, statements, changes, metrics, distributions, events, charts })
+        Ok(Self { groups, confidence, leads, statements, changes, metrics, distributions, events, charts })
     }
 
     pub fn with_charts(self, groups: &[NamedRuns<'_>]) -> Self {
@@ -191,18 +194,22 @@ const SECTIONS: &[(&str, &[Figure])] = sections! {
         LOGICAL_READS_PER_S PHYSICAL_READS_PER_S PHYSICAL_READ_MB_PER_S PHYSICAL_WRITES_PER_S PHYSICAL_WRITE_MB_PER_S
         REDO_MB_PER_S REDO_SYNCS_PER_S COMMITS_PER_S;
     "Latency (us)":
+        RESPONSE_MEAN_US RESPONSE_P50_US RESPONSE_P90_US RESPONSE_P95_US RESPONSE_P99_US RESPONSE_P999_US RESPONSE_MAX_US
         OPERATION_MEAN_US OPERATION_P50_US OPERATION_P90_US OPERATION_P95_US OPERATION_P99_US OPERATION_P999_US
         OPERATION_MAX_US PHYSICAL_READ_MEAN_US PHYSICAL_READ_P50_US PHYSICAL_READ_P99_US REDO_SYNC_MEAN_US REDO_SYNC_P99_US;
     "CPU and device":
-        HIT_PERCENT HOST_BUSY_PERCENT HOST_USER_PERCENT HOST_SYSTEM_PERCENT HOST_IO_WAIT_PERCENT HOST_STEAL_PERCENT HOST_LOAD
+        WAITING_PERCENT HIT_PERCENT HOST_BUSY_PERCENT HOST_USER_PERCENT HOST_SYSTEM_PERCENT HOST_IO_WAIT_PERCENT HOST_STEAL_PERCENT HOST_LOAD
         DB_CPU_PERCENT_OF_DB_TIME PHYSICAL_READS_PER_DB_CPU_S LOGICAL_READS_PER_DB_CPU_S IOPS_PER_CORE IOPS_PER_DB_CORE
         DB_CPU_US_PER_PHYSICAL_READ DEVICE_READS_PER_S DEVICE_READ_MB_PER_S DEVICE_READ_AWAIT_US DEVICE_WRITES_PER_S
         DEVICE_WRITE_MB_PER_S DEVICE_WRITE_AWAIT_US DEVICE_QUEUE DEVICE_BUSY_PERCENT PERCENT_OF_CEILING;
 };
 
-fn metrics(sides: &[Runs<'_>], confidence: Confidence) -> Vec<Metric> {
-    let all =
-        SECTIONS.iter().flat_map(|(section, figures)| figures.iter().map(move |figure| (*section, figure)));
+/// Responses come first where they lead, and are left out where they do not.
+fn metrics(lead: Lead, sides: &[Runs<'_>], confidence: Confidence) -> Vec<Metric> {
+    let is_shown = |figure: &&Figure| lead == Lead::Response || !figure.is_of_responses();
+    let all = SECTIONS
+        .iter()
+        .flat_map(|(section, figures)| figures.iter().filter(is_shown).map(move |figure| (*section, figure)));
     all.filter_map(|(section, figure)| Metric::of(section, figure, sides, confidence)).collect()
 }
 
@@ -312,17 +319,21 @@ impl Ranking {
     }
 }
 
-const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
-    (figure::OPERATIONS_PER_S, "Operations/s", ["faster", "slower"]),
-    (figure::PHYSICAL_READS_PER_S, "Physical reads/s", ["higher", "lower"]),
-    (figure::OPERATION_P99_US, "p99 of an operation", ["longer", "shorter"]),
-    (figure::REDO_MB_PER_S, "Redo MB/s", ["higher", "lower"]),
+const SPOKEN: [(&Figure, &str, [&str; 2]); 4] = [
+    (&figure::OPERATIONS_PER_S, "Operations/s", ["faster", "slower"]),
+    (&figure::PHYSICAL_READS_PER_S, "Physical reads/s", ["higher", "lower"]),
+    (&figure::OPERATION_P99_US, "", ["longer", "shorter"]),
+    (&figure::REDO_MB_PER_S, "Redo MB/s", ["higher", "lower"]),
 ];
 
-fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) -> Vec<String> {
+fn statements(lead: Lead, metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) -> Vec<String> {
+    let spoken = SPOKEN.map(|(figure, title, words)| match lead.instead_of(figure) {
+        leading if title.is_empty() => (leading, leading.heading, words),
+        leading => (leading, title, words),
+    });
     let find = |figure: &Figure| metrics.iter().find(|metric| metric.name == figure.name);
     let is_sound = metrics.iter().all(|metric| metric.refused.is_none());
-    let spoken = SPOKEN.iter().filter_map(|(figure, title, words)| {
+    let sentences = spoken.iter().filter_map(|(figure, title, words)| {
         let metric = find(figure)?;
         let sentence = match &metric.compared {
             Compared::Pair(difference) => {
@@ -334,7 +345,7 @@ fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) ->
         };
         Some(format!("{title}: {sentence}"))
     });
-    let refused = SPOKEN.iter().filter_map(|(figure, title, _)| {
+    let refused = spoken.iter().filter_map(|(figure, title, _)| {
         let metric = find(figure)?;
         let reason = metric.refused.as_deref()?;
         // More reasons fill a page, and the verdicts hold them too.
@@ -352,7 +363,7 @@ fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) ->
     let unlike = unlike(sides);
     let unranked = (sides.len() > 2 && !unlike.is_empty())
         .then(|| format!("Not ranked, because a verdict is BAD: {}.", unlike.join(", ")));
-    refused.into_iter().chain(spoken).chain(unranked).chain([repeats(sides, confidence)]).collect()
+    refused.into_iter().chain(sentences).chain(unranked).chain([repeats(sides, confidence)]).collect()
 }
 
 fn repeats(sides: &[Runs<'_>], confidence: Confidence) -> String {

@@ -10,11 +10,11 @@ use slob_record::Record;
 use slob_stats::summary::{mean, mean_interval, runs_to_tell};
 use slob_stats::{Comparison, PercentInterval};
 
-use slob_facts::bound::{NoFigure, shown};
+use slob_facts::bound::{NoFigure, follows_lead, shown};
 use slob_facts::figure::Better;
 use slob_facts::format::{percent, plural, signed_percent};
 use slob_facts::table::{Column, Table};
-use slob_facts::{BadBound, Bound, Figure, Grade, Question, figure_named};
+use slob_facts::{BadBound, Bound, Figure, Grade, Lead, Question, figure_named};
 
 use crate::change::compared;
 use crate::group::Group;
@@ -34,6 +34,7 @@ pub enum Requirement {
 #[derive(Clone, Debug)]
 pub struct MaxLoss {
     figure: &'static Figure,
+    follows_lead: bool,
     percent: f64,
 }
 
@@ -82,7 +83,7 @@ impl FromStr for MaxLoss {
         match figure.better {
             Better::Neither => Err(BadRequirement::Neither(figure.name)),
             _ if !(0.0..100.0).contains(&percent) => Err(bad()),
-            _ => Ok(Self { figure, percent }),
+            _ => Ok(Self { figure, follows_lead: follows_lead(name), percent }),
         }
     }
 }
@@ -156,8 +157,13 @@ impl Gate {
             .then(|| differing_limits(&[baseline.records(), side.records()]))
             .flatten();
         let limits = limits.map(|limits| format!("; {limits}")).unwrap_or_default();
-        let required = requirements.iter().map(|one| Check::new(one, one.found(&side, confidence)));
+        let leads = |groups: &[&Group<'_>]| Lead::of_all(groups.iter().map(|group| group.lead()));
+        let required = requirements.iter().map(|one| {
+            let one = one.led_by(leads(&[&side]));
+            Check::new(&one, one.found(&side, confidence))
+        });
         let lost = losses.iter().map(|one| {
+            let one = &one.led_by(leads(&[&baseline, &side]));
             let (outcome, found, reason) = one.found(&baseline, &side, confidence);
             Check::new(one, (outcome, found, reason + &limits))
         });
@@ -249,10 +255,20 @@ fn xml_text(raw: &str) -> String {
 }
 
 impl Requirement {
+    fn led_by(&self, lead: Lead) -> Self {
+        match self {
+            Self::Figure(bound) => Self::Figure(bound.led_by(lead)),
+            Self::Verdict { .. } => self.clone(),
+        }
+    }
+
     fn found(&self, side: &Group<'_>, confidence: Confidence) -> Found {
         match *self {
             Self::Figure(bound) => match side.known(bound.figure) {
-                Ok(values) => within(bound, &values, confidence),
+                Ok(values) => {
+                    let (outcome, found, words) = within(bound, &values, confidence);
+                    (outcome, found, words + &responses_beside(bound.figure, side))
+                }
                 Err(reason) => not_known(reason),
             },
             Self::Verdict { question, worst } => {
@@ -267,6 +283,16 @@ impl Requirement {
                 (outcome, None, found.words(&side.name))
             }
         }
+    }
+}
+
+/// For a requirement of operations alone where responses lead.
+fn responses_beside(figure: &'static Figure, side: &Group<'_>) -> String {
+    let response = side.lead().instead_of(figure);
+    let values = side.values(response);
+    match mean(&values).filter(|_| response.name != figure.name) {
+        Some(mean) => format!("; {} is {}", response.name, shown(response, mean)),
+        None => String::new(),
     }
 }
 
@@ -294,6 +320,11 @@ fn advice(needed: Option<usize>) -> String {
 }
 
 impl MaxLoss {
+    fn led_by(&self, lead: Lead) -> Self {
+        let figure = if self.follows_lead { lead.instead_of(self.figure) } else { self.figure };
+        Self { figure, ..self.clone() }
+    }
+
     fn found(&self, baseline: &Group<'_>, side: &Group<'_>, confidence: Confidence) -> Found {
         let (first, second) = match (baseline.known(self.figure), side.known(self.figure)) {
             (Ok(first), Ok(second)) => (first, second),
@@ -367,6 +398,21 @@ mod tests {
         let reason = gate(&[], &["iops 3 %"], &slower, &baseline).checks[0].reason.clone();
         assert!(reason.contains("they differ in CPU limit (none, then 0.5 CPUs)"), "{reason}");
         assert!(reason.ends_with("I/O limit (none, then 254:0 riops=100)"), "{reason}");
+    }
+
+    /// A limit of 40 ms held for operations of 36 ms, and the sessions waited 134 ms.
+    #[test]
+    fn a_short_name_is_judged_by_responses_where_they_lead() {
+        let crowded = [records::crowded_run()];
+        let asked = gate(&["p99 < 40ms"], &[], &crowded, &[]);
+        assert_eq!(
+            (asked.outcome, asked.checks[0].requirement.as_str()),
+            (Outcome::Failed, "response_p99_us < 40.0 ms")
+        );
+        let explicit = gate(&["operation-p99 < 40ms"], &[], &crowded, &[]);
+        assert_eq!(explicit.outcome, Outcome::Passed);
+        assert!(explicit.checks[0].reason.contains("; response_p99_us is 134 ms"), "{:?}", explicit.checks);
+        assert_eq!(outcome("p99 < 40ms", &[records::direct_read_run()]), Outcome::Passed);
     }
 
     /// Runs of 4, 8 and 16 sessions had one mean, without a word.

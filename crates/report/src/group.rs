@@ -4,7 +4,7 @@ use itertools::Itertools;
 use jiff::Timestamp;
 use slob_facts::format::fixed;
 use slob_facts::verdicts::{Worst, refusal};
-use slob_facts::{Figure, Grade, GroupVerdicts, Judged, Question, Run, figure};
+use slob_facts::{Figure, Grade, GroupVerdicts, Judged, Lead, Question, Run, figure};
 use slob_record::Record;
 use slob_stats::summary::{coefficient_of_variation, maximum, mean, mean_interval, minimum};
 
@@ -29,6 +29,10 @@ impl JudgedRun {
     pub fn started(&self) -> Timestamp {
         self.record.started
     }
+
+    pub fn lead(&self) -> Lead {
+        Run::of(&self.record).lead()
+    }
 }
 
 pub(crate) struct Group<'a> {
@@ -50,6 +54,10 @@ impl<'a> Group<'a> {
     fn new(name: &str, runs: Vec<Run<'a>>) -> Self {
         let verdicts = GroupVerdicts::of(runs.iter().map(|run| (run.record.id.as_str(), run.judged())));
         Self { name: name.to_owned(), runs, verdicts }
+    }
+
+    pub(crate) fn lead(&self) -> Lead {
+        Lead::of_all(self.runs.iter().map(|run| run.lead()))
     }
 
     pub(crate) fn values(&self, figure: &Figure) -> Vec<f64> {
@@ -123,7 +131,7 @@ pub fn repeats_text(name: &str, records: &[Record]) -> String {
     let heads = ["Mean", "Smallest", "Largest", "CV %", "Noise %"];
     let mut table = Table::of_numbers(Column::left("Figure"), heads);
     let mut refused = Vec::new();
-    for figure in figure::KEY_IN_ROWS {
+    for figure in group.lead().key_in_rows() {
         let values = match group.known(figure) {
             Ok(values) => values,
             Err(why) => {
@@ -157,6 +165,16 @@ pub fn repeats_text(name: &str, records: &[Record]) -> String {
 mod tests {
     use super::*;
     use slob_testing::records;
+
+    #[test]
+    fn repeats_of_a_crowded_run_show_responses_before_operations() {
+        let text = repeats_text("full", &[records::crowded_run(), records::crowded_run()]);
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} is not in {text}"));
+        assert!(
+            at("p99 of a response") < at("p99 of an operation")
+                && at("p99 of an operation") < at("Sessions in flight")
+        );
+    }
 
     #[test]
     fn repeats_have_a_mean_a_spread_and_a_noise_and_bad_ones_a_reason() {

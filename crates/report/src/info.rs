@@ -44,7 +44,13 @@ pub const VERDICTS_IN_SHORT: Column = Column {
     ..Column::words("verdicts", "the worst of the verdicts, with the questions that have it", |_| None)
 };
 
-const RUN: [Column; 14] = [
+pub const LEADS: Column = Column::words(
+    "leads",
+    "the duration that leads: operation, or response where sessions wait outside operations",
+    |run| run.is_measured().then(|| run.lead().word().to_owned()),
+);
+
+const RUN: [Column; 15] = [
     ID,
     NAME,
     STATUS,
@@ -71,6 +77,7 @@ const RUN: [Column; 14] = [
     Column::words("redo_stress", "REDO_STRESS", |run| {
         Some(run.record.workload.redo_stress.as_str().to_owned())
     }),
+    LEADS,
 ];
 
 const TOP_WAIT: Column =

@@ -15,7 +15,7 @@ use crate::page::{Block, Column, Page, WIDTH};
 use slob_facts::format::{fixed, plural, seconds};
 use slob_facts::measured::OfferedLoad;
 use slob_facts::table::Table;
-use slob_facts::{Figure, Grade, Question, Run, Verdict, figure};
+use slob_facts::{Figure, Grade, Lead, Question, Run, Verdict, figure};
 
 pub(crate) struct Section {
     pub(crate) group: Group,
@@ -159,8 +159,9 @@ fn verdict_lines(page: &mut Page, verdict: &Verdict) {
 
 fn key_figures(page: &mut Page, figures: &Run<'_>) {
     page.section("Key figures");
-    let mut table = Table::new(figure::KEY.map(|figure| Column::right(figure.heading).at_most(12)));
-    table.row(figure::KEY.map(|figure| figure.show(figures)));
+    let key = figures.lead().key();
+    let mut table = Table::new(key.iter().map(|figure| Column::right(figure.heading).at_most(12)));
+    table.row(key.iter().map(|figure| figure.show(figures)));
     page.table(&table);
     if figures.is_above_probe() {
         page.paragraph(&format!("Reads from the device: {ABOVE_PROBE}"));
@@ -218,12 +219,27 @@ fn summarised_load(figures: &Run<'_>) -> String {
             format!("{} physical reads/s{times}", figure::PHYSICAL_READS_PER_S.show(figures))
         }
     };
-    let times = times(figures, &figure::OPERATION_MEAN_US, &figure::OPERATION_P99_US, "");
     format!(
         "{reads}; {} operations/s{}{}",
         figure::OPERATIONS_PER_S.show(figures),
-        times.unwrap_or_default(),
+        summarised_durations(figures),
         requested.unwrap_or_default(),
+    )
+}
+
+/// Of operations alone, unless responses lead.
+fn summarised_durations(figures: &Run<'_>) -> String {
+    let of_operations = times(figures, &figure::OPERATION_MEAN_US, &figure::OPERATION_P99_US, "");
+    let of_operations = of_operations.unwrap_or_default();
+    let lead = figures.lead();
+    if lead == Lead::Operation {
+        return of_operations;
+    }
+    let responses = times(figures, lead.mean(), lead.p99(), "").unwrap_or_default();
+    let in_flight = figure::AVERAGE_ACTIVE_SESSIONS.show(figures);
+    let sessions = figure::SESSIONS.show(figures);
+    format!(
+        "; responses{responses}; operations alone{of_operations}; {in_flight} of {sessions} sessions in flight"
     )
 }
 

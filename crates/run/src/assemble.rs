@@ -238,6 +238,7 @@ fn sessions(
         busy_us: end.totals.busy_ns / 1000,
         idle_us: Some(end.totals.idle_ns / 1000),
         waiting_us: Some(end.totals.waiting_ns / 1000),
+        unfinished_us: Some(end.totals.unfinished_ns / 1000),
         max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
         longest_wait: end.totals.longest_wait(),
         whole_window: end.losses.is_empty()

@@ -90,12 +90,15 @@ pub fn run(
     let topology = Arc::clone(&sampler.hosts.topology);
     let operations_file = OperationsFile::begin(spec.keep_operations, directory.path());
     let (clock, clock_step) = (RunClock::new(Instant::now()), prepared.server.clock_step_ns);
+    let tally = Tally::new(clock, clock_step, operations_file.is_open());
+    let sessions_take_turns =
+        turns_advice(&topology, &prepared.server, prepared.homes.len() as u32).is_some();
     let mut timeline = Timeline {
         context,
         prepared,
         observer,
         run_id: directory.id().to_owned(),
-        tally: Arc::new(Tally::new(clock, clock_step, operations_file.is_open())),
+        tally: Arc::new(tally.with_responses(sessions_take_turns)),
         operations_file,
         server_report: ReportOfServer::new(spec.statistics_type),
         probe: find_probe(&spec.results_dir, &topology, prepared.server.block_bytes),

@@ -67,6 +67,8 @@ pub(crate) struct SessionTotals {
     pub(crate) idle_ns: u64,
     /// Ready for the next operation, outside of operations.
     pub(crate) waiting_ns: u64,
+    /// The part of it that belongs to a response without an end in the window.
+    pub(crate) unfinished_ns: u64,
     /// Failed attempts count too, also outside the window.
     last_end_ns: u64,
     /// The last pause ended, so the next operation may start.
@@ -99,7 +101,9 @@ impl SessionTotals {
         let within = |from: u64, to: u64| to.min(window.end).saturating_sub(from.max(window.start));
         let ready_ns = self.ready_ns.max(due_ns).clamp(self.accounted_ns, start_ns.max(self.accounted_ns));
         self.idle_ns += within(self.accounted_ns, ready_ns);
-        self.waiting_ns += within(ready_ns, if is_counted { start_ns } else { end_ns });
+        let unfinished_ns = if is_counted { 0 } else { within(ready_ns, end_ns) };
+        self.waiting_ns += if is_counted { within(ready_ns, start_ns) } else { unfinished_ns };
+        self.unfinished_ns += unfinished_ns;
         self.accounted_ns = end_ns.max(self.accounted_ns);
     }
 
@@ -163,6 +167,8 @@ pub(crate) struct Tally {
     /// `None` if unknown.
     clock_step: Option<NonZeroU64>,
     keeps_operations: bool,
+    /// In each second of a closed loop too, whose sessions take turns.
+    keeps_responses: bool,
     /// Includes those beyond [`MOST_KEPT`].
     kept: AtomicU64,
     shards: [Mutex<Shard>; SHARDS],
@@ -200,9 +206,14 @@ impl Tally {
             is_closed: AtomicBool::new(false),
             clock_step,
             keeps_operations,
+            keeps_responses: false,
             kept: AtomicU64::new(0),
             shards: Default::default(),
         }
+    }
+
+    pub(crate) fn with_responses(self, keeps_responses: bool) -> Self {
+        Self { keeps_responses, ..self }
     }
 
     /// `None` behind the window.
@@ -262,7 +273,8 @@ impl Tally {
             totals.spend(&window, due_ns, start_ns, end_ns, in_window);
             shard.until_end += u64::from(!is_after);
             let second = (end_ns / 1_000_000_000).min(last_second);
-            shard.add_to_series(second, kind, done, due_of_schedule_ns.map(|_| response_ns));
+            let is_kept = self.keeps_responses || due_of_schedule_ns.is_some();
+            shard.add_to_series(second, kind, done, is_kept.then_some(response_ns));
             if end_ns >= window.start {
                 totals.waited(&window, end_ns.min(window.end), due_ns);
             }
@@ -521,10 +533,12 @@ mod tests {
     }
 
     /// Operations of a session in a window from 1 s to 3 s: when each is due, starts and ends, and its pause, in milliseconds.
-    fn times_of(operations: &[(u64, u64, u64, u32)], next_due: u64) -> SessionTotals {
+    /// The second value is the sum of responses.
+    fn times_of(operations: &[(u64, u64, u64, u32)], next_due: u64) -> (SessionTotals, u64) {
         let (ms, start) = (|ms: u64| ms * 1_000_000, Instant::now());
         let tally = Tally::new(RunClock::new(start), None, false);
         tally.begin_window(start + Duration::from_secs(1));
+        tally.end_window(start + Duration::from_secs(3));
         let mut totals = SessionTotals::default();
         totals.begin_phase(ms(1000));
         for &(due, begin, end, pause) in operations {
@@ -533,9 +547,9 @@ mod tests {
             let done = OpOutcome { start_ns: 0, duration_ns: ms(end - begin), rows: 4 };
             tally.add(0, 0, start + Duration::from_millis(begin), &batch, &[done], &mut totals);
         }
-        tally.end_window(start + Duration::from_secs(3));
         totals.finish(&tally.window_ns(), ms(next_due));
-        totals
+        let responses_ns = tally.window(None).values().map(|kind| kind.response.sum()).sum();
+        (totals, responses_ns)
     }
 
     #[rstest]
@@ -550,17 +564,34 @@ mod tests {
         #[case] next_due: u64,
         #[case] busy_idle_waiting_ms: [u64; 3],
     ) {
-        let totals = times_of(operations, next_due);
+        let (totals, _) = times_of(operations, next_due);
         let found = [totals.busy_ns, totals.idle_ns, totals.waiting_ns].map(|ns| ns / 1_000_000);
         assert_eq!(found, busy_idle_waiting_ms);
         assert_eq!(found.iter().sum::<u64>(), 2000);
     }
 
+    /// Little's law, in a closed loop: responses, think time and the response without an end fill the window.
+    #[rstest]
+    #[case::a_wait_at_the_end(&[(0, 1200, 1500, 0), (0, 1500, 1800, 0)], [800, 0, 1200])]
+    #[case::think_time(&[(0, 1100, 1500, 500), (0, 2040, 2900, 0)], [1400, 500, 100])]
+    #[case::a_pause_over_the_end(&[(0, 1000, 2500, 900)], [1500, 500, 0])]
+    #[case::an_operation_over_the_end(&[(0, 1000, 1400, 100), (0, 1600, 3300, 0)], [400, 100, 1500])]
+    #[case::no_operation(&[], [0, 0, 2000])]
+    fn a_response_without_an_end_counts_up_to_the_end_of_the_window(
+        #[case] operations: &[(u64, u64, u64, u32)],
+        #[case] responses_idle_unfinished_ms: [u64; 3],
+    ) {
+        let (totals, responses_ns) = times_of(operations, 0);
+        let found = [responses_ns, totals.idle_ns, totals.unfinished_ns].map(|ns| ns / 1_000_000);
+        assert_eq!(found, responses_idle_unfinished_ms);
+        assert_eq!(found.iter().sum::<u64>(), 2000);
+    }
+
     #[test]
     fn a_session_without_an_operation_waited_for_the_whole_window() {
-        let longest = times_of(&[], 0).longest_wait().unwrap();
+        let longest = times_of(&[], 0).0.longest_wait().unwrap();
         assert_eq!((longest.at_s, longest.seconds), (1.0, 2.0));
-        assert_eq!(times_of(&[], 5000).longest_wait(), None, "nothing was due");
+        assert_eq!(times_of(&[], 5000).0.longest_wait(), None, "nothing was due");
     }
 
     #[test]

@@ -127,6 +127,35 @@ pub fn run_with_roles() -> Record {
     record
 }
 
+/// 16 sessions do the work of 4 by turns: a response takes four times its operation. Each ends the window with a wait of 5.7 s.
+pub fn crowded_run() -> Record {
+    let mut record = direct_read_run();
+    record.id = "20261120T114500Z-crowded".into();
+    record.name = "crowded".into();
+    record.workload.threads_per_schema = NonZeroU32::new(8).unwrap();
+    let responses = spread(18_000, 46_000_000);
+    let window_us = (WINDOW_S * 1e6) as u64;
+    let unfinished_us = window_us - responses.sum() / 1000 / 16;
+    let session = |session: u32| {
+        let one = record.sessions[session as usize % 4].clone();
+        let busy_us = one.busy_us / 4;
+        slob_record::SessionRecord {
+            session,
+            selects: one.selects / 4,
+            rows: one.rows / 4,
+            busy_us,
+            idle_us: Some(0),
+            waiting_us: Some(window_us - busy_us),
+            unfinished_us: Some(unfinished_us),
+            ..one
+        }
+    };
+    record.sessions = (0..16).map(session).collect();
+    record.operations.get_mut(&OpKind::Select).unwrap().response = responses;
+    with_responses(&mut record, 4);
+    record
+}
+
 /// Half the operations are updates with commits; embedded, no probe.
 pub fn update_run() -> Record {
     let mut record = direct_read_run();

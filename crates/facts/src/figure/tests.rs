@@ -237,8 +237,64 @@ fn values_have_the_form_of_their_figure() {
     let waits = reads.count();
     records::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits, time_us: 140 * waits });
     let figures = Figures::of(&record);
-    let shown = KEY.map(|figure| figure.show(&figures));
+    let shown: Vec<String> = Lead::Operation.key().iter().map(|figure| figure.show(&figures)).collect();
     assert_eq!(shown, ["15,605", "<= 403 us", "240", "44.3 ms", "18,726", "63.4", "-"]);
     assert_eq!(PHYSICAL_READ_P99_US.cell(&figures).show(), "<= 403");
     assert_eq!(SEED.cell(&figures), Cell::Count(42));
+}
+
+fn lead(record: &Record) -> Lead {
+    Figures::of(record).lead()
+}
+
+#[test]
+fn responses_lead_where_sessions_wait_outside_operations() {
+    let crowded = records::crowded_run();
+    assert_eq!((lead(&records::direct_read_run()), lead(&crowded)), (Lead::Operation, Lead::Response));
+    let figures = Figures::of(&crowded);
+    let [operation, response] =
+        [Lead::Operation, Lead::Response].map(|lead| lead.mean().of(&figures).unwrap());
+    assert!(response > 3.0 * operation, "{response} of {operation}");
+    let shown: Vec<&str> = Lead::Response.key_in_rows().iter().map(|figure| figure.short).collect();
+    assert_eq!(shown, ["IOPS", "read p99", "Op./s", "response p99", "op. p99", "in flight"]);
+    close(AVERAGE_ACTIVE_SESSIONS.of(&figures), DB_TIME_S.of(&figures).unwrap() / 60.0);
+    let waits = |percent: f64| {
+        let mut record = crowded.clone();
+        record
+            .sessions
+            .iter_mut()
+            .for_each(|session| session.waiting_us = Some((percent * 600_000.0) as u64));
+        lead(&record)
+    };
+    assert_eq!([9.9, 10.0].map(waits), [Lead::Operation, Lead::Response]);
+    let mut older = crowded.clone();
+    older.operations.values_mut().for_each(|kind| kind.response = Histogram::new());
+    assert_eq!(lead(&older), Lead::Operation, "its responses are unknown");
+    assert_eq!(Lead::of_all([Lead::Operation, Lead::Response, Lead::Operation]), Lead::Response);
+    assert_eq!(Lead::of_all([]), Lead::Operation);
+}
+
+/// Sessions that are all at work do not wait, and operations that are due do.
+#[test]
+fn with_rate_responses_lead_where_operations_are_delayed() {
+    let late_by = |percent: u64| {
+        let mut record = records::direct_read_run();
+        record.workload.rate_per_s = "1200".parse().ok();
+        let select = record.operations.get_mut(&slob_measure::OpKind::Select).unwrap();
+        select.response = records::spread(18_000, 12_250_000 * (100 + percent) / 100);
+        lead(&record)
+    };
+    assert_eq!([0, 10, 12].map(late_by), [Lead::Operation, Lead::Operation, Lead::Response]);
+}
+
+#[test]
+fn littles_law_counts_responses_without_an_end() {
+    let mut record = records::crowded_run();
+    close(LITTLE_PERCENT.of(&Figures::of(&record)), 100.0);
+    let ended_s = 16.0 * (60.0 - record.sessions[0].unfinished_us.unwrap() as f64 / 1e6);
+    record.sessions.iter_mut().for_each(|session| session.unfinished_us = Some(0));
+    close(LITTLE_PERCENT.of(&Figures::of(&record)), 100.0 * ended_s / 960.0);
+    record.workload.rate_per_s = "1200".parse().ok();
+    assert_eq!(LITTLE_PERCENT.of(&Figures::of(&record)), None, "a response begins when it is due");
+    assert_eq!(LITTLE_PERCENT.of(&Figures::of(&records::direct_read_run())), None, "of an older release");
 }

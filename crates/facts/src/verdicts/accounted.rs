@@ -15,7 +15,7 @@ use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised, plural};
 use crate::ladder::database_reads;
 use crate::measured::{
-    all_operations, bypasses_page_cache, counter, counter_of_all, db_time_s, device_counters,
+    SessionsTime, all_operations, bypasses_page_cache, counter, counter_of_all, db_time_s, device_counters,
     misses_counters, named_neighbours, neighbours_count, neighbours_read_bytes,
     operations_within_and_touching, own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum,
     total_operations, total_rows, transactions,
@@ -472,13 +472,12 @@ fn own_pairs(record: &Record) -> Vec<Pair> {
         pairs.push(Pair::new(Rule::Equal, busy, durations).with_slack(record.sessions.len() as f64));
     }
     // Little's law: throughput times the mean of response and think time is the number of sessions.
-    let whole = || record.sessions.iter().filter(|session| session.whole_window);
-    let spent_us = |one: &SessionRecord| Some(saturating_sum([one.busy_us, one.idle_us?, one.waiting_us?]));
-    let spent: Option<Vec<u64>> = whole().map(spent_us).collect();
-    if let Some((spent, window)) = spent.filter(|spent| !spent.is_empty()).zip(record.window) {
-        let all = (window.seconds * 1e6 * spent.len() as f64) as u64;
-        let spent = ("us in operations, idle and waiting", saturating_sum(spent));
-        pairs.push(Pair::new(Rule::Equal, ("us of all sessions in the window", all), spent));
+    if let Some(time) = SessionsTime::of(record) {
+        let all = ("us of all sessions in the window", time.window_us);
+        let spent = ("us in responses and think time", time.responses_us.saturating_add(time.idle_us));
+        let counted = ("us in operations and waiting", time.busy_and_waiting_us);
+        pairs.push(Pair::new(Rule::Equal, all, spent));
+        pairs.push(Pair::new(Rule::Equal, counted, ("us in responses", time.responses_us)));
     }
     if let Some((within, touching)) = operations_within_and_touching(record) {
         let inner = ("operations of the seconds within the window", within);

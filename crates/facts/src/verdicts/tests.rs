@@ -539,9 +539,29 @@ mod accounted {
     #[case::lost_operations(direct_read_run(), |record: &mut Record| record.sessions[1].selects /= 2, Grade::Doubt,
         "operations by session")]
     #[case::lost_time(direct_read_run(), |record: &mut Record| record.sessions[1].busy_us /= 2, Grade::Doubt, "us of all sessions")]
-    #[case::whole_sessions(direct_read_run(), |record: &mut Record| account(record, 0), Grade::Good, "")]
-    #[case::seconds_that_count_twice(direct_read_run(), |record: &mut Record| account(record, 3_600_000), Grade::Doubt,
-        "us of all sessions in the window 240,000,000, us in operations, idle and waiting 243,600,000")]
+    #[case::sessions_that_take_turns(records::crowded_run(), |_: &mut Record| {}, Grade::Good, "")]
+    #[case::lost_responses(records::crowded_run(), |record: &mut Record| {
+        select(record).response = records::spread(17_000, 46_000_000);
+    }, Grade::Doubt, "us of all sessions in the window 960,000,000, us in responses and think time 911,")]
+    #[case::lost_waits(records::crowded_run(), |record: &mut Record| {
+        record.sessions.iter_mut().for_each(|session| session.unfinished_us = Some(0));
+    }, Grade::Doubt, "us of all sessions in the window 960,000,000, us in responses and think time 869,")]
+    #[case::seconds_that_count_twice(records::crowded_run(), |record: &mut Record| {
+        *record.sessions[0].waiting_us.as_mut().unwrap() += 20_000_000;
+    }, Grade::Doubt, "us in operations and waiting 980,000,000, us in responses 9")]
+    #[case::unfinished_waits_of_an_older_release(records::crowded_run(), |record: &mut Record| {
+        record.sessions[0].unfinished_us = None;
+        *record.sessions[0].waiting_us.as_mut().unwrap() += 20_000_000;
+    }, Grade::Good, "")]
+    #[case::with_rate(records::crowded_run(), |record: &mut Record| {
+        record.workload.rate_per_s = "300".parse().ok();
+        select(record).response = records::spread(17_000, 46_000_000);
+    }, Grade::Good, "")]
+    #[case::sessions_that_crossed_the_begin(records::crowded_run(), |record: &mut Record| {
+        let begin = EdgeRecord { sessions_at_work: 1, operations_under_way: 1 };
+        record.edges = Some(Edges { begin, ..Edges::default() });
+        select(record).response = records::spread(17_000, 46_000_000);
+    }, Grade::Good, "")]
     #[case::no_counters(direct_read_run(), |record: &mut Record| record.counters = Counters::default(), Grade::Unknown, "")]
     #[case::a_scan_at_each_edge(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 10), Grade::Good, "")]
     #[case::no_scan_at_the_edges(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 0), Grade::Doubt, "")]
@@ -550,14 +570,8 @@ mod accounted {
         assert_says(Question::Accounted, &record, answer, words);
     }
 
-    /// All time of the sessions, and so much more of the first one's.
-    fn account(record: &mut Record, more_us: u64) {
-        let window_us = (record.window.unwrap().seconds * 1e6) as u64;
-        for session in &mut record.sessions {
-            (session.idle_us, session.waiting_us) =
-                (Some(0), Some(window_us.saturating_sub(session.busy_us)));
-        }
-        *record.sessions[0].waiting_us.as_mut().unwrap() += more_us;
+    fn select(record: &mut Record) -> &mut slob_record::KindRecord {
+        record.operations.get_mut(&OpKind::Select).unwrap()
     }
 
     /// A run of 2,506 reads without operations under way at its edges, for which the kernel fetched `more` bytes.

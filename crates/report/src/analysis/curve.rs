@@ -12,9 +12,10 @@ use crate::group::write_verdicts;
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use slob_facts::format::{duration_us, fixed, or_absent, percent, plural};
+use slob_facts::format::{duration_us, fixed, or_absent, percent, plain_number, plural};
+use slob_facts::thresholds::COUNTERS_DIFFER;
 use slob_facts::verdicts::refusal;
-use slob_facts::{Claim, Figure, GroupVerdicts, figure};
+use slob_facts::{Claim, Figure, GroupVerdicts, Lead, figure};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -111,17 +112,30 @@ impl Curve {
             let ends = ends(&values).filter(|_| runs.len() > 1);
             mean + &ends.map(|(low, high)| format!(" ({} to {})", show(low), show(high))).unwrap_or_default()
         };
+        let lead = self.lead();
+        let of_operations = format!(
+            "mean of an operation {}, p99 {}",
+            shown(|point| point.operation_mean_us, duration_us),
+            shown(|point| point.operation_p99_us, duration_us),
+        );
+        let durations = match lead {
+            Lead::Operation => of_operations,
+            Lead::Response => format!(
+                "mean of a response {}, p99 {}, {of_operations}",
+                shown(|point| point.response_mean_us, duration_us),
+                shown(|point| point.response_p99_us, duration_us),
+            ),
+        };
         sentences.push(format!(
-            "{place}: {} operations/s, {} physical reads/s, mean of a read {}, mean of an operation {}, p99 {}; {} there.",
+            "{place}: {} operations/s, {} physical reads/s, mean of a read {}, {durations}; {} there.",
             shown(|point| Some(point.operations_per_s), |rate| fixed(rate, 0)),
             shown(|point| point.physical_reads_per_s, |rate| fixed(rate, 0)),
             shown(|point| point.physical_read_mean_us, duration_us),
-            shown(|point| point.operation_mean_us, duration_us),
-            shown(|point| point.operation_p99_us, duration_us),
             plural(runs.len() as u64, "run"),
         ));
         if let Some((low, high)) =
             values(|point| point.response_p99_us.filter(|_| point.rate_per_s.is_some()))
+                .filter(|_| lead == Lead::Operation)
                 .and_then(|values| ends(&values))
         {
             let (low, high) = (duration_us(low), duration_us(high));
@@ -142,8 +156,14 @@ impl Curve {
 
     fn points_table(&self) -> Table {
         let is_open = self.is_open();
-        let [raised, checked] = if is_open { ["Rate/s", "p99 response"] } else { ["Sessions", "Little %"] };
-        let numbers = [raised, "Op/s", "Reads/s", "Read mean", "p99", "Op mean", "p99", checked];
+        let lead = self.lead();
+        let (raised, checked) = match (is_open, lead) {
+            (true, Lead::Operation) => ("Rate/s", "p99 response"),
+            (true, Lead::Response) => ("Rate/s", "Op p99"),
+            (false, _) => ("Sessions", "Little %"),
+        };
+        let mean = if lead == Lead::Response { "Response mean" } else { "Op mean" };
+        let numbers = [raised, "Op/s", "Reads/s", "Read mean", "p99", mean, "p99", checked];
         let numbers = numbers.map(|head| Column::right(head).at_most(9));
         let words = ["Limited by", ""].map(|head| Column::left(head).at_most(12));
         let has_victim = self.points.iter().any(|point| point.victim.is_some());
@@ -173,11 +193,12 @@ impl Curve {
                 or_absent(point.physical_reads_per_s, |rate| fixed(rate, 0)),
                 or_absent(point.physical_read_mean_us, duration_us),
                 or_absent(point.physical_read_p99_us, duration_us),
-                or_absent(point.operation_mean_us, duration_us),
-                or_absent(point.operation_p99_us, duration_us),
-                match is_open {
-                    true => or_absent(point.response_p99_us, duration_us),
-                    false => or_absent(point.little_percent, percent),
+                or_absent(mean_us(lead, point), duration_us),
+                or_absent(p99_us(lead, point), duration_us),
+                match (is_open, lead) {
+                    (true, Lead::Operation) => or_absent(point.response_p99_us, duration_us),
+                    (true, Lead::Response) => or_absent(point.operation_p99_us, duration_us),
+                    (false, _) => or_absent(point.little_percent, percent),
                 },
             ];
             let words = [point.bottleneck.to_string(), marks.into_iter().flatten().join(", ")];
@@ -187,24 +208,27 @@ impl Curve {
         table
     }
 
+    fn lead(&self) -> Lead {
+        Lead::of_all(self.points.iter().map(|point| point.leads))
+    }
+
     fn little(&self) -> String {
-        const TOLERANCE_PERCENT: f64 = 5.0;
+        let tolerance = plain_number(COUNTERS_DIFFER.value);
         if self.is_open() {
             return "Response time counts from the moment at which an operation was due: it grows where the rate is not kept."
                 .to_owned();
         }
         if self.points.iter().any(|point| point.little_percent.is_none()) {
-            return "Little's law is not checked: not every mean latency is known.".to_owned();
+            return "Little's law is not checked: not every session's time is known.".to_owned();
         }
-        let is_off = |share: f64| (share - 100.0).abs() > TOLERANCE_PERCENT;
+        let is_off = |share: f64| (share - 100.0).abs() > COUNTERS_DIFFER.value;
         let off = self.points.iter().filter(|point| point.little_percent.is_some_and(is_off));
         let off = off.map(|point| point.sessions).join(", ");
-        let law = "Little's law: throughput x mean latency must be the number of sessions";
+        let law = "Little's law: throughput x mean response and think time must be the number of sessions";
         match off.is_empty() {
-            true => format!("{law}; it is, within {TOLERANCE_PERCENT} %, at every point."),
+            true => format!("{law}; it is, within {tolerance} %, at every point."),
             false => format!(
-                "{law}. It is not at {off} sessions: these spent time outside of operations (think time, a client short \
-                 of CPU), or some were not at work throughout."
+                "{law}. It is not, within {tolerance} %, at {off} sessions: their responses can't be relied on."
             ),
         }
     }
@@ -238,26 +262,26 @@ impl Answer for Curve {
     }
 
     fn view(&self) -> View {
-        let points = self.sorted();
+        let (points, leads) = (self.sorted(), self.lead());
         let charts = vec![
             chart(
                 "read-latency",
                 "Read latency",
                 &points,
-                (&figure::PHYSICAL_READS_PER_S, |point| point.physical_reads_per_s),
+                (&figure::PHYSICAL_READS_PER_S, &|point| point.physical_reads_per_s),
                 [
-                    (&figure::PHYSICAL_READ_MEAN_US, |point| point.physical_read_mean_us),
-                    (&figure::PHYSICAL_READ_P99_US, |point| point.physical_read_p99_us),
+                    (&figure::PHYSICAL_READ_MEAN_US, &|point| point.physical_read_mean_us),
+                    (&figure::PHYSICAL_READ_P99_US, &|point| point.physical_read_p99_us),
                 ],
             ),
             chart(
                 "operation-latency",
-                "Operation latency",
+                if leads == Lead::Response { "Response time" } else { "Operation latency" },
                 &points,
-                (&figure::OPERATIONS_PER_S, |point| Some(point.operations_per_s)),
+                (&figure::OPERATIONS_PER_S, &|point| Some(point.operations_per_s)),
                 [
-                    (&figure::OPERATION_MEAN_US, |point| point.operation_mean_us),
-                    (&figure::OPERATION_P99_US, |point| point.operation_p99_us),
+                    (leads.mean(), &|point| mean_us(leads, point)),
+                    (leads.p99(), &|point| p99_us(leads, point)),
                 ],
             ),
         ];
@@ -288,11 +312,31 @@ impl Answer for Curve {
     }
 }
 
-type Of = (&'static Figure, fn(&CurvePoint) -> Option<f64>);
+type Of<'a> = (&'static Figure, &'a dyn Fn(&CurvePoint) -> Option<f64>);
+
+fn mean_us(lead: Lead, point: &CurvePoint) -> Option<f64> {
+    match lead {
+        Lead::Operation => point.operation_mean_us,
+        Lead::Response => point.response_mean_us,
+    }
+}
+
+fn p99_us(lead: Lead, point: &CurvePoint) -> Option<f64> {
+    match lead {
+        Lead::Operation => point.operation_p99_us,
+        Lead::Response => point.response_p99_us,
+    }
+}
 
 /// A point for each level: a line through repeats would zigzag.
-fn chart(id: &str, title: &str, points: &[&CurvePoint], (rate, rate_of): Of, latencies: [Of; 2]) -> Chart {
-    let line = |((figure, of), stroke): (Of, Stroke)| {
+fn chart(
+    id: &str,
+    title: &str,
+    points: &[&CurvePoint],
+    (rate, rate_of): Of<'_>,
+    latencies: [Of<'_>; 2],
+) -> Chart {
+    let line = |((figure, of), stroke): (Of<'_>, Stroke)| {
         let levels = points.chunk_by(|a, b| (a.sessions, a.rate_per_s) == (b.sessions, b.rate_per_s));
         let point = |level: &[&CurvePoint]| {
             let known = level.iter().filter_map(|point| Some((rate_of(point)?, of(point)? / 1e6)));
@@ -365,6 +409,19 @@ mod tests {
         unsound[1].verdicts = unsound[2].verdicts.clone();
         let words = curve(unsound).sentences().join(" ");
         assert!(words.contains("This knee can't be relied on"), "{words}");
+    }
+
+    #[test]
+    fn responses_lead_in_a_search_of_crowded_runs() {
+        let point = CurvePoint::of(&records::crowded_run(), false).unwrap();
+        let found = KneeResult { knee_sessions: Some(16), knee_rate_per_s: None, ..curve(vec![point]).0 };
+        let text = Curve(found).text();
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains("mean of a response 48.3 ms, p99 134 ms, mean of an operation 12.9 ms"),
+            "{text}"
+        );
+        assert!(words.contains("Response") && words.contains("it is, within 1 %, at every point"), "{text}");
     }
 
     #[test]

@@ -21,11 +21,12 @@ use crate::page::{Column, Page, Table};
 use crate::{Answer, Confidence};
 use slob_facts::figure::{self, Better};
 use slob_facts::format::{ABSENT, fixed, or_absent, plural, signed_percent};
-use slob_facts::{Claim, Figure, GroupVerdicts, Judged, Run};
+use slob_facts::{Claim, Figure, GroupVerdicts, Judged, Lead, Run};
 
-const FIGURES: [&Figure; 4] = [
+const FIGURES: [&Figure; 5] = [
     &figure::OPERATIONS_PER_S,
     &figure::PHYSICAL_READ_P99_US,
+    &figure::RESPONSE_P99_US,
     &figure::OPERATION_P99_US,
     &figure::REDO_SYNC_P99_US,
 ];
@@ -43,6 +44,7 @@ pub struct Taking {
     pub name: String,
     beside: Vec<String>,
     values: [Option<f64>; FIGURES.len()],
+    lead: Lead,
     late_ms: f64,
     pub judged: Vec<Judged>,
 }
@@ -58,6 +60,7 @@ impl Taking {
             name: together.name.clone(),
             beside: together.neighbours.iter().map(|other| other.name.clone()).collect(),
             values: FIGURES.map(|figure| figure.of(figures)),
+            lead: figures.lead(),
             late_ms: 1e3 * record.started.duration_since(together.start).as_secs_f64(),
             // A rate that is not met beside others is what the matrix shows.
             judged: figures.judged().iter().filter(|judged| judged.cause != MISSED_RATE).cloned().collect(),
@@ -189,7 +192,9 @@ impl Neighbours {
         confidence: Confidence,
     ) -> Self {
         let takings = rounds.iter().flat_map(|round| &round.runs);
-        let is_known = |at: &usize| takings.clone().any(|run| run.values[*at].is_some());
+        let lead = Lead::of_all(takings.clone().map(|run| run.lead));
+        let is_shown = |at: usize| lead == Lead::Response || FIGURES[at].name != figure::RESPONSE_P99_US.name;
+        let is_known = |at: &usize| is_shown(*at) && takings.clone().any(|run| run.values[*at].is_some());
         let known = (0..FIGURES.len()).filter(is_known).collect_vec();
         let each = confidence.of_each(places(names, rounds).len().max(1));
         let matrix = |variant: &String| {
@@ -588,7 +593,8 @@ mod tests {
             step: String::new(),
             name: name.into(),
             beside: beside.iter().map(|name| (*name).to_owned()).collect(),
-            values: [Some(rate), None, None, None],
+            values: [Some(rate), None, None, None, None],
+            lead: Lead::Operation,
             late_ms: 1.0,
             judged: Vec::new(),
         }

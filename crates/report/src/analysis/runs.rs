@@ -11,7 +11,7 @@ use super::{TableSpec, Variant};
 use crate::info::{self, AWR_COLUMNS};
 use crate::settings::set_limits;
 use slob_facts::measured::timed_events;
-use slob_facts::{Figure, Judged, figure, figure_named};
+use slob_facts::{Figure, Judged, Lead, figure, figure_named};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -23,6 +23,7 @@ pub struct Run {
     pub sessions: BTreeSet<u32>,
     /// Names are those of `slob info`; PREADS and PWRITES, requests, and redo in bytes have own names.
     pub figures: BTreeMap<String, f64>,
+    pub lead: Lead,
     pub verdicts: Vec<Judged>,
     pub product: Option<String>,
     pub limits: Vec<String>,
@@ -89,10 +90,14 @@ impl IoUnit {
 pub enum LatencyOf {
     Read,
     Operation,
+    Response,
 }
 
 impl LatencyOf {
     pub(super) fn known_to(runs: &[&Run]) -> Option<Self> {
+        if Lead::of_all(runs.iter().map(|run| run.lead)) == Lead::Response {
+            return Some(Self::Response);
+        }
         const BOTH: [LatencyOf; 2] = [LatencyOf::Read, LatencyOf::Operation];
         let knows = |of: &Self, run: &&Run| run.figures.contains_key(of.mean().name);
         let all = BOTH.into_iter().find(|of| runs.iter().all(|run| knows(of, run)));
@@ -103,6 +108,7 @@ impl LatencyOf {
         match self {
             Self::Read => &figure::SINGLE_READ_MEAN_US,
             Self::Operation => &figure::OPERATION_MEAN_US,
+            Self::Response => &figure::RESPONSE_MEAN_US,
         }
     }
 
@@ -110,13 +116,15 @@ impl LatencyOf {
         match self {
             Self::Read => &figure::PHYSICAL_READ_P99_US,
             Self::Operation => &figure::OPERATION_P99_US,
+            Self::Response => &figure::RESPONSE_P99_US,
         }
     }
 
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Read => "read",
-            Self::Operation => "operation",
+            Self::Operation => Lead::Operation.word(),
+            Self::Response => Lead::Response.word(),
         }
     }
 }
@@ -254,6 +262,7 @@ pub fn run_of(all: &slob_facts::Run<'_>) -> Option<Run> {
         models: BTreeSet::from([model.to_owned()]),
         sessions: BTreeSet::from([record.workload.sessions()]),
         figures,
+        lead: all.lead(),
         verdicts: all.judged().to_vec(),
         product: Some(record.server.product.clone()),
         limits: set_limits(record),

@@ -427,4 +427,8 @@ fn latencies_are_those_of_reads_where_they_are_known() {
         run.figures.remove("single_read_mean_us");
     });
     assert_eq!(shown(&untimed, None).0, Some(LatencyOf::Operation));
+    let crowded = &two_variants(records::crowded_run)[3..];
+    let (of, mean, _) = shown(crowded, None);
+    let response = crowded[0].figures.get("response_mean_us").copied();
+    assert!(of == Some(LatencyOf::Response) && near(mean, response), "{mean:?}");
 }

@@ -253,6 +253,27 @@ fn operations_whose_reads_a_page_cache_served_are_not_faster() {
 }
 
 #[test]
+fn responses_lead_if_they_do_in_any_run() {
+    let diff = two(&[records::crowded_run()], &[records::crowded_run()]);
+    assert_eq!(diff.leads, slob_facts::Lead::Response);
+    let latencies = diff.metrics.iter().filter(|metric| metric.section == "Latency (us)");
+    let names: Vec<&str> = latencies.map(|metric| metric.name).collect();
+    assert_eq!((names[0], names[7]), ("response_mean_us", "operation_mean_us"));
+    assert!(
+        diff.statements.iter().any(|words| words.starts_with("p99 of a response: ")),
+        "{:?}",
+        diff.statements
+    );
+    let sound = two(&[records::direct_read_run()], &[records::direct_read_run()]);
+    assert!(sound.metrics.iter().all(|metric| !metric.name.starts_with("response")));
+    assert!(
+        sound.statements.iter().any(|words| words.starts_with("p99 of an operation: ")),
+        "{:?}",
+        sound.statements
+    );
+}
+
+#[test]
 fn a_failed_run_can_be_compared() {
     let page = page(&[records::direct_read_run()], &[records::failed_run()]);
     assert!(page.contains("Not shown: ") && page.contains("Caution:"));

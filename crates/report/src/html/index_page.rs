@@ -9,13 +9,18 @@ use super::layout;
 use crate::info::status_word;
 use slob_facts::format::{ABSENT, count, or_absent, plural};
 use slob_facts::measured::{device_name, operation_rates};
-use slob_facts::{Claim, Figure, Grade, Judged, Question, Run, Standing, figure};
+use slob_facts::{Claim, Figure, Grade, Judged, Lead, Question, Run, Standing, figure};
 
 /// A narrow screen has no columns: each number has its name beside it.
-const NUMBERS: [&Figure; 6] = {
-    let [reads, read_p99, operations, operation_p99] = figure::KEY_IN_ROWS;
-    [&figure::SESSIONS, &figure::UPDATE_PCT, reads, read_p99, operations, operation_p99]
-};
+fn numbers() -> impl Iterator<Item = &'static Figure> {
+    [&figure::SESSIONS, &figure::UPDATE_PCT].into_iter().chain(Lead::Response.key_in_rows().iter().copied())
+}
+
+/// The places of the numbers that runs with this lead show.
+fn shown(lead: Lead) -> impl Iterator<Item = (usize, &'static Figure)> {
+    let is_key = move |figure: &Figure| lead.key_in_rows().iter().any(|key| key.name == figure.name);
+    numbers().enumerate().filter(move |(at, figure)| *at < 2 || is_key(figure))
+}
 
 /// The rows are kept within the page, so that the next page need not read their records again.
 const ROWS: (&str, &str) = ("<script type=\"application/json\" id=\"rows\">", "</script>");
@@ -37,6 +42,7 @@ pub struct IndexRow {
     host: Option<String>,
     device: Option<String>,
     numbers: Vec<IndexNumber>,
+    lead: Lead,
     operations_per_s: Option<f64>,
     verdicts: Vec<Judged>,
     curve: Vec<f64>,
@@ -70,7 +76,8 @@ impl IndexRow {
             target: record.target.clone(),
             host: host.map(|host| host.info.hostname.clone()),
             device: device_name(record).map(str::to_owned),
-            numbers: NUMBERS.map(number).into(),
+            numbers: numbers().map(number).collect(),
+            lead: figures.lead(),
             operations_per_s: figure::OPERATIONS_PER_S.of(&figures),
             verdicts: figures.judged().to_vec(),
             curve: thinned(&rates),
@@ -81,7 +88,7 @@ impl IndexRow {
         self.verdicts.iter().all(|verdict| verdict.answer == Grade::Good)
     }
 
-    fn html(&self) -> Markup {
+    fn html(&self, lead: Lead) -> Markup {
         let plain = |value: &str| {
             let value = PreEscaped(text(value));
             html! { td data-value=(value) { (value) } }
@@ -107,7 +114,7 @@ impl IndexRow {
                 (plain(&self.target))
                 (plain(self.host.as_deref().unwrap_or(ABSENT)))
                 (plain(self.device.as_deref().unwrap_or(ABSENT)))
-                @for (figure, number) in NUMBERS.iter().zip(&self.numbers) {
+                @for (figure, number) in shown(lead).map(|(at, figure)| (figure, &self.numbers[at])) {
                     td class="n" data-name=(figure.short)
                         data-value=(number.value.map(|value| value.to_string()).unwrap_or_default())
                     {
@@ -179,7 +186,8 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
     let mut newest_first: Vec<&IndexRow> = rows.iter().collect();
     newest_first.sort_by(|a, b| b.id.cmp(&a.id));
     let words = BEFORE.map(|name| (name, ""));
-    let numbers = NUMBERS.map(|figure| (figure.short, "n"));
+    let lead = Lead::of_all(rows.iter().map(|row| row.lead));
+    let numbers = shown(lead).map(|(_, figure)| (figure.short, "n"));
     let heads = words.into_iter().chain(numbers).chain([("Verdicts", "")]);
     let header = html! {
         h1 { "Runs" }
@@ -206,7 +214,7 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
                         th scope="col" { (figure::OPERATIONS_PER_S.short) " over time" }
                     }
                 }
-                tbody { @for row in newest_first { (row.html()) } }
+                tbody { @for row in newest_first { (row.html(lead)) } }
             }
         }
         @if !others.is_empty() {
@@ -243,7 +251,7 @@ pub fn rows_of_page(page: &str) -> Vec<IndexRow> {
     let rows = || {
         let (_, rest) = page.split_once(ROWS.0).filter(|_| page.contains(&format!("<p>{}", made_here())))?;
         let rows: Vec<IndexRow> = serde_json::from_str(rest.split_once(ROWS.1)?.0).ok()?;
-        rows.iter().all(|row| row.numbers.len() == NUMBERS.len()).then_some(rows)
+        rows.iter().all(|row| row.numbers.len() == numbers().count()).then_some(rows)
     };
     rows().unwrap_or_default()
 }
@@ -280,16 +288,32 @@ mod tests {
         let row = IndexRow::of(&records::failed_run());
         let unknown = row.numbers[2..].iter().all(|number| number.value.is_none());
         assert!(unknown && row.operations_per_s.is_none() && row.curve.is_empty(), "{row:?}");
-        let html = row.html().into_string();
+        let html = row.html(Lead::Operation).into_string();
         assert_eq!(html.matches("data-value=\"\">-<").count(), 4, "{html}");
     }
 
     #[test]
     fn a_figure_that_rests_on_a_bad_verdict_is_struck_through() {
         let struck = |record| {
-            IndexRow::of(&record).html().into_string().matches("<s title=\"Physical? BAD\">").count()
+            IndexRow::of(&record)
+                .html(Lead::Operation)
+                .into_string()
+                .matches("<s title=\"Physical? BAD\">")
+                .count()
         };
         assert_eq!((struck(records::page_cache_run()), struck(records::direct_read_run())), (3, 0));
+    }
+
+    #[test]
+    fn a_crowded_run_shows_the_responses_of_all() {
+        let rows = [records::direct_read_run(), records::crowded_run()].map(|run| IndexRow::of(&run));
+        let heads = |rows: &[IndexRow]| {
+            let page = index_page(rows, &[], "");
+            [figure::RESPONSE_P99_US, figure::OPERATION_P99_US]
+                .map(|of| page.find(&format!(">{}<", of.short)))
+        };
+        assert!(matches!(heads(&rows), [Some(response), Some(operation)] if response < operation));
+        assert!(matches!(heads(&rows[..1]), [None, Some(_)]));
     }
 
     #[test]

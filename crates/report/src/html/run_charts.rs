@@ -16,12 +16,14 @@ use slob_facts::measured::{
     OfferedLoad, TimedEvent, asked_rate, device_name, is_coarse, kernels_reads, latency, percentile_us,
     ratio, session_mean_us, timed_events, wait_times,
 };
-use slob_facts::{Run, figure};
+use slob_facts::{Lead, Run, figure};
 
 pub(crate) fn groups(record: &Record, figures: &Run<'_>) -> Vec<Section> {
     let time = Timeline::of(record);
-    let latency = [heat_map(&time), latency_bands(&time)].into_iter().chain(response(&time));
-    let latency = latency.chain([percentiles(record), read_histogram(record)]).collect();
+    let (mut latency, response) = (vec![heat_map(&time), latency_bands(&time)], response(&time));
+    let at = if figures.lead() == Lead::Response { 0 } else { latency.len() };
+    latency.splice(at..at, response);
+    latency.extend([percentiles(record), read_histogram(record)]);
     let waits = [top_events(figures)].into_iter().chain(sessions(record)).collect();
     let group = |id: &str, title: &str, charts| Section::new(id, title).charts(charts);
     let ladder = group("ladder-of-a-read", "Where a read's time goes", crate::ladder::charts(record));
@@ -287,9 +289,14 @@ fn durations(latency: &Histogram) -> Durations {
     }
 }
 
-/// Absent in a closed loop, where response and service times are equal.
+/// Absent in a closed loop whose sessions take no turns: response and service times are nearly equal there.
 fn response(time: &Timeline<'_>) -> Option<Chart> {
-    let (rate, _) = OfferedLoad::of_window(time.record)?.per_second();
+    let load = OfferedLoad::of_window(time.record);
+    let is_known =
+        || time.record.series.points().any(|point| point.value.is_some_and(|one| !one.response.is_empty()));
+    if load.is_none() && !is_known() {
+        return None;
+    }
     let line = |name: &str, colour, stroke, of, percent| Line {
         stroke,
         ..time.line(name, colour, time.percentile(of, percent))
@@ -307,11 +314,16 @@ fn response(time: &Timeline<'_>) -> Option<Chart> {
     Some(Chart {
         id: "response-over-time".into(),
         title: "Response and service time".into(),
-        about: format!(
-            "{} were to start. Service time is an operation's own; response time counts from the moment at \
-             which it was due. Where the system can't keep up, operations wait, and response time alone grows.{backlog}",
-            asked_rate(time.record, rate)
-        ),
+        about: match load {
+            Some(load) => format!(
+                "{} were to start. Service time is an operation's own; response time counts from the moment at \
+                 which it was due. Where the system can't keep up, operations wait, and response time alone grows.{backlog}",
+                asked_rate(time.record, load.per_second().0)
+            ),
+            None => "Service time is an operation's own; response time counts from the moment at which its session was \
+                     ready for it. With more sessions than the CPUs can serve, most of it is a wait for a turn."
+                .into(),
+        },
         source: "the plan of arrivals and the clock around each operation; histograms for each interval"
             .into(),
         body: time.lines(Axis::log("time", Unit::Seconds), NO_OPERATION, lines),

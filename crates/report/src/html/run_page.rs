@@ -12,7 +12,7 @@ use crate::sections::{ABOVE_PROBE, Group, SECTIONS, beside_probe, source_words};
 use slob_facts::format::{duration_us, plural, seconds};
 use slob_facts::measured::{distribution, percentile_us};
 use slob_facts::table::{Cell, Table};
-use slob_facts::{Claim, Figure, Grade, Run, Standing, Verdict, figure};
+use slob_facts::{Claim, Figure, Grade, Lead, Run, Standing, Verdict, figure};
 
 const TABLES: [(Group, &str, &str); 3] = [
     (Group::Probe, "Compared with the device", "probe"),
@@ -178,7 +178,7 @@ fn reason(figures: &Run<'_>, missing: &str) -> String {
     if figures.is_measured() { missing.into() } else { "Nothing was measured.".into() }
 }
 
-fn cards(figures: &Run<'_>) -> [Markup; 5] {
+fn cards(figures: &Run<'_>) -> Vec<Markup> {
     const COUNTERS: &str = "the database's counters";
     let record = figures.record;
     let beside = |figure: &Figure, words: fn(String) -> String| {
@@ -207,29 +207,47 @@ fn cards(figures: &Run<'_>) -> [Markup; 5] {
     let percent = format!("The run's reads from the device, in percent{ceiling} without a database");
     let no_reads = "The database does not count its physical reads.";
     let card = |figure, missing, about: String, source| figure_card(figure, figures, missing, &about, source);
-    [
+    let cards = [
         card(&figure::PHYSICAL_READS_PER_S, no_reads, reads, COUNTERS),
         read_latency(figures),
         card(&figure::PHYSICAL_READS_PER_DB_CPU_S, no_cpu, per_cpu, "the database's counters; /proc"),
         card(&figure::REDO_MB_PER_S, no_redo, redo, COUNTERS),
         card(&figure::PERCENT_OF_CEILING, no_ceiling, percent, "the kernel's counters; the saved probe"),
-    ]
+    ];
+    responses(figures).into_iter().chain(cards).collect()
+}
+
+/// Absent unless responses lead.
+fn responses(figures: &Run<'_>) -> Option<Markup> {
+    let lead = Some(figures.lead()).filter(|lead| *lead == Lead::Response)?;
+    let show = |figure: &Figure| figure.show(figures);
+    let about = format!(
+        "Mean {}. Sessions waited outside operations for {} % of their time; operations alone took {}, p99 {}. Of {} \
+         sessions {} were in flight at a time",
+        show(lead.mean()),
+        show(&figure::WAITING_PERCENT),
+        show(&figure::OPERATION_MEAN_US),
+        show(&figure::OPERATION_P99_US),
+        show(&figure::SESSIONS),
+        show(&figure::AVERAGE_ACTIVE_SESSIONS),
+    );
+    Some(figure_card(lead.p99(), figures, "", &about, "the clock around each response"))
 }
 
 /// The fallback is the SELECT's time divided by its blocks.
 fn read_latency(figures: &Run<'_>) -> Markup {
     let (figure, record) = (&figure::PHYSICAL_READ_P99_US, figures.record);
     if figure.of(figures).is_some() {
-        let operation = figure::OPERATION_P99_US
-            .of(figures)
-            .map(|_| format!("; p99 of a whole operation {}", figure::OPERATION_P99_US.show(figures)));
+        let lead = figures.lead();
+        let whole = lead.p99().of(figures);
+        let whole = whole.map(|_| format!("; p99 of a whole {} {}", lead.word(), lead.p99().show(figures)));
         let bound = "Upper bound of the bucket in which the database counts such a read";
         let (about, source) = match (figure.is_bound(figures), figure.is_kernels(figures)) {
             (true, _) => (bound, "the database's own histogram of its waits"),
             (_, true) => ("Each read call of the server: it does not time its reads", "the kernel's trace"),
             _ => ("Each single read, from call to return", "the database's clock around each read"),
         };
-        let about = format!("{about}{}", operation.unwrap_or_default());
+        let about = format!("{about}{}", whole.unwrap_or_default());
         return figure_card(figure, figures, "", &about, source);
     }
     let blocks = record.workload.work_unit.get();

@@ -192,6 +192,29 @@ fn a_summary_of_a_good_run() {
     insta::assert_snapshot!(compact_summary(&records::direct_read_run()));
 }
 
+/// The summary led with 12.9 ms, and the sessions waited 48.3 ms.
+#[test]
+fn responses_lead_where_sessions_wait_outside_operations() {
+    let record = records::crowded_run();
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let summary = words(compact_summary(&record));
+    let led = "300 operations/s; responses (mean 48.3 ms, p99 134 ms); operations alone (mean 12.9 ms, p99 35.9 ms); 3.86 of 16 \
+               sessions in flight";
+    assert!(summary.contains(led), "{summary}");
+    let report = text_report(&record);
+    let key = report.find("p99 of a").unwrap();
+    assert!(words(report[key..].to_owned()).contains("response"), "{report}");
+    let page = crate::html::run_page(&record);
+    let card = page.find("p99 of a response").unwrap();
+    assert!(
+        card < page.find("Physical reads/s (IOPS)").unwrap()
+            && page.contains("operations alone took 12.9 ms")
+    );
+    let chart = |id: &str| page.find(&format!("data-chart=\"{id}\"")).unwrap();
+    assert!(chart("response-over-time") < chart("latency-heat-map"));
+    assert!(!compact_summary(&records::direct_read_run()).contains("response"));
+}
+
 /// It said 'mean -, p99 -' and '- % of the device's ceiling'.
 #[test]
 fn a_summary_has_reasons_in_place_of_dashes() {

@@ -125,7 +125,7 @@ fn every_section_of_the_text_is_in_the_page() {
 }
 
 fn cards_html(record: &Record) -> String {
-    cards(&Run::of(record)).map(Markup::into_string).concat()
+    cards(&Run::of(record)).into_iter().map(Markup::into_string).collect()
 }
 
 #[test]
