@@ -46,7 +46,7 @@ Examples:
 The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
 schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; each leaves an ordinary record.")]
 pub(super) struct SaturateArgs {
-    /// A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms
+    /// A latency limit to keep: mean, p50, p90, p95, p99, p99.9 or max (of operations, or of responses where these lead), response-mean, response-p99, read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms
     #[arg(long, value_name = "WHAT=TIME")]
     limit: Option<String>,
     /// Run the target of this slob.conf beside each level: with --by rate --limit, how much load until its limit breaks

@@ -28,7 +28,7 @@ fn a_gate_passes_fails_or_is_not_known_by_its_exit_code() {
     folder.slob("gate --require complete --require 'iops > 1'").prints(&["PASSED"]);
     folder.slob("gate --require 'iops > 1e' --junit gate.xml").refused(&["its unit is blocks/s"]);
     assert!(!folder.at("gate.xml").exists());
-    let called = folder.slob("gate --require complete --require 'p99 > 100s' --junit gate.xml");
+    let called = folder.slob("gate --require complete --require 'operation-p99 > 100s' --junit gate.xml");
     called.prints_and_exits(1, &["FAILED", "operation_p99_us > 100"]);
     let junit = std::fs::read_to_string(folder.at("gate.xml")).unwrap();
     assert!(junit.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{junit}");

@@ -33,6 +33,7 @@ mod neighbours;
 mod next_steps;
 mod observe;
 mod old_names;
+mod overload;
 mod plans;
 mod postgres_load;
 mod profiles;

@@ -452,7 +452,7 @@ figures! {
     AVERAGE_ACTIVE_SESSIONS = "average_active_sessions", "DB time (s)", "", Neither,
         "DB time per second: sessions inside an operation, on average", LOAD,
         Number(|run| Some(db_time_s(run.record)? / run.window_s)), format: Format::Hundredths,
-        heading: "Sessions in flight", short: "in flight";
+        heading: "In flight", short: "in flight";
 
     // Latencies.
     OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, WORK, Number(|run| mean_us(run.operations()));

@@ -172,7 +172,7 @@ mod tests {
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} is not in {text}"));
         assert!(
             at("p99 of a response") < at("p99 of an operation")
-                && at("p99 of an operation") < at("Sessions in flight")
+                && at("p99 of an operation") < at("In flight")
         );
     }
 

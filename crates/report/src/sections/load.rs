@@ -198,8 +198,8 @@ fn responses(page: &mut Page, figures: &Run<'_>, all: &Histogram) {
     let load = OfferedLoad::of_window(record);
     let head = if load.is_some() { "Open loop" } else { "Closed loop" };
     let mut table = Table::of_numbers(Column::left(head), LATENCY_HEADS);
-    table.row(latency_row("service", all));
     table.row(latency_row("response", &responses));
+    table.row(latency_row("service", all));
     if !record.dispatch.is_empty() {
         table.row(latency_row("dispatch", &record.dispatch));
     }
