@@ -5,19 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::workspace;
+use crate::common::{all_below, workspace};
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            files.push(path);
-        }
-    }
-    files
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "rs");
+    all_below(folder).into_iter().filter(is_source).collect()
 }
 
 fn code(path: &Path) -> String {
@@ -168,23 +160,15 @@ fn the_parameters_document_is_that_of_the_table() {
 }
 
 #[test]
-fn the_limits_of_verdicts_in_the_document_are_those_of_the_table() {
-    generated_among_the_verdicts("--limits", 40);
-}
-
-#[test]
-fn the_claims_in_the_document_are_those_of_the_table() {
-    generated_among_the_verdicts("--claims", 8);
-}
-
-fn generated_among_the_verdicts(flag: &str, least_lines: usize) {
-    let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["report", flag]).output().unwrap();
-    let table = String::from_utf8(output.stdout).unwrap();
-    assert!(table.lines().count() >= least_lines, "{table}");
+fn limits_and_claims_of_verdicts_in_the_document_are_those_of_the_tables() {
     let document = fs::read_to_string(workspace("docs/reference/verdicts.md")).unwrap();
-    let stale =
-        || format!("docs/reference/verdicts.md is stale: put the output of `slob report {flag}` into it");
-    assert!(document.contains(&table), "{}", stale());
+    for (flag, least_lines) in [("--limits", 40), ("--claims", 8)] {
+        let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["report", flag]).output().unwrap();
+        let table = String::from_utf8(output.stdout).unwrap();
+        assert!(table.lines().count() >= least_lines, "{table}");
+        let stale = "docs/reference/verdicts.md is stale: put into it the output of";
+        assert!(document.contains(&table), "{stale} `slob report {flag}`");
+    }
 }
 
 /// A user of the original kit finds each key of its `slob.conf`, and what became of it.

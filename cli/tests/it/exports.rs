@@ -3,24 +3,19 @@
 //! pass, unless CI=true.
 
 use std::fs;
-use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use slob_testing::available;
 
 use crate::common::{Folder, SLOB, Signal, kill, read_json, signal, workspace};
 
 fn readers() -> Option<PathBuf> {
     let python = workspace("target/test-readers/bin/python");
-    if python.exists() {
-        return Some(python);
-    }
-    assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{} is not there", python.display());
-    let why = ".ci/install-test-servers was not run, there are no readers";
-    let _ = writeln!(std::io::stderr(), "skipped: {why}");
-    None
+    let missing = "there are no readers; .ci/install-test-servers installs them";
+    available(Some(python).filter(|python| python.exists()).ok_or(missing.into()))
 }
 
 /// The program must print JSON.
@@ -107,24 +102,7 @@ fn the_series_is_the_one_beside_the_record() {
 }
 
 /// Adds up the intervals that are not tagged, as HdrHistogram's own tools do.
-const READ_HLOG: &str = r#"
-import json, sys
-from hdrh.histogram import HdrHistogram
-from hdrh.log import HistogramLogReader
-total = HdrHistogram(1, 4_400_000_000_000, 3)
-reader = HistogramLogReader(sys.argv[1], total)
-count = 0
-while True:
-    interval = reader.get_next_interval_histogram()
-    if interval is None:
-        break
-    if not interval.get_tag():
-        total.add(interval)
-        count += 1
-p = lambda percent: total.get_value_at_percentile(percent)
-print(json.dumps({"start_s": reader.start_time_sec, "intervals": count, "count": total.get_total_count(),
-                  "p50": p(50), "p99": p(99), "max": total.get_max_value()}))
-"#;
+const READ_HLOG: &str = include_str!("scripts/hlog.py");
 
 #[test]
 fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
@@ -164,18 +142,7 @@ fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
 }
 
 /// Everything that Prometheus' own parser finds, once operations have ended: metrics by name with their types and samples.
-const READ_PROMETHEUS: &str = r#"
-import json, sys, time, urllib.request
-from prometheus_client.parser import text_string_to_metric_families
-families = {}
-while "slob_operation_duration_seconds" not in families:
-    time.sleep(0.2)
-    text = urllib.request.urlopen(sys.argv[1]).read().decode()
-    for family in text_string_to_metric_families(text):
-        samples = [{"name": s.name, "labels": s.labels, "value": s.value} for s in family.samples]
-        families[family.name] = {"type": family.type, "help": family.documentation, "samples": samples}
-print(json.dumps(families))
-"#;
+const READ_PROMETHEUS: &str = include_str!("scripts/prometheus.py");
 
 #[test]
 fn prometheus_own_parser_reads_the_metrics_of_a_live_run() {

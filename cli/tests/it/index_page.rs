@@ -4,11 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::browser::Browser;
-use crate::common::{Folder, read_json};
+use crate::common::{Folder, SAVED, read_json};
 use serde_json::{Value, json};
-
-/// A record of an earlier release.
-const SAVED: &str = "../crates/record/tests/fixtures/v1/20261121T014620Z-thirty/run.json";
 
 const LONG_TARGET: &str =
     "sqlite:/mnt/warehouse_reporting_standby_0042_eu_central_1b_internal_production/database_files_0001";
@@ -16,8 +13,8 @@ const LONG_TARGET: &str =
 /// Each run has another number of sessions.
 fn with_runs(count: u32) -> Folder {
     let folder = Folder::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAVED);
-    let mut record: Value = read_json(path);
+    // A record of an earlier release.
+    let mut record: Value = read_json(Path::new(SAVED).join("20261121T014620Z-thirty/run.json"));
     for number in 0..count {
         let id = format!(
             "20261121T{:02}{:02}{:02}Z-{}",

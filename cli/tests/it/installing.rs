@@ -40,7 +40,7 @@ fn every_command_has_a_manual_page_with_its_flags_and_examples() {
     assert!(page("slob-awr-info").contains("awr\\-parser"));
     let main = folder.slob("man").success().stdout;
     assert_eq!(main, page("slob"));
-    folder.slob("man no/such/folder").refused(&["no/such/folder: "]);
+    folder.slob("man no/such/folder").refused(&["no/such/folder: ", "make it first"]);
 }
 
 #[test]

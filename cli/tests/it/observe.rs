@@ -199,6 +199,8 @@ fn assert_complete(called: Called, words: &[&str]) -> Value {
 fn a_host_without_slob_or_with_another_one_costs_a_note() {
     let Some(sshd) = Sshd::start_or_skip() else { return };
     let folder = Folder::loaded(1, "8M");
+    let none = run(&folder, None, "--run-time 1 --observe none").json();
+    assert!(none["db_cpu"].is_null() && notes(&none) == "[]", "{}", notes(&none));
     let far = "--run-time 1 --observe ssh:localhost";
     let without = assert_complete(run(&folder, Some(&sshd), far), &["no slob in the PATH", "--observe-copy"]);
     assert_eq!(without["observed"][0]["process"], Value::Null);
@@ -257,24 +259,7 @@ fn an_observer_is_started_again(
 
 /// A statement of Python bends the observer's samples from the first one on, or from this one.
 fn install_liar(sshd: &Sshd, lie: &str) {
-    let script = format!(
-        r#"#!/usr/bin/env python3
-import json, subprocess, sys
-observer = subprocess.Popen(["{SLOB}", "observe"], stdin=sys.stdin, stdout=subprocess.PIPE)
-first = None
-def bend(value):
-    global first
-    if not isinstance(value, dict): return
-    if "at_s" in value:
-        first = first or dict(value)
-        {lie}
-    for inner in value.values(): bend(inner)
-for line in observer.stdout:
-    said = json.loads(line)
-    bend(said)
-    print(json.dumps(said), flush=True)
-"#
-    );
+    let script = include_str!("scripts/liar.py").replace("SLOB", SLOB).replace("LIE", lie);
     sshd.install_script("slob", &script);
 }
 
@@ -313,23 +298,6 @@ fn a_copy_of_this_program_observes_and_leaves_nothing_behind() {
     assert!(probed["host"].as_str().is_some_and(|host| !host.is_empty()));
     assert_eq!(std::fs::read_dir(made.path()).unwrap().count(), 0, "the copy has no name any more");
     assert_eq!(std::fs::read_dir(folder.at("runs/probes")).unwrap().count(), 1, "it is kept here");
-}
-
-#[test]
-fn what_can_not_be_is_refused_before_anything_is_touched() {
-    let folder = Folder::loaded(1, "8M");
-    for (value, words) in [
-        ("somewhere", "must be auto, pid:N"),
-        ("ssh:-oProxyCommand=x", "must be auto, pid:N"),
-        ("ssh:db1;reboot", "must be auto, pid:N"),
-        ("auto,none", "2 observers for 1 endpoints"),
-        ("pid:4194303", "no process 4194303"),
-    ] {
-        folder.slob(format!("run --run-time 1 --observe '{value}'")).refused(&[words]);
-    }
-    folder.slob("probe --observe ssh:db1 somewhere").refused(&["absolute path"]);
-    let none = run(&folder, None, "--run-time 1 --observe none").json();
-    assert!(none["db_cpu"].is_null() && notes(&none) == "[]", "{}", notes(&none));
 }
 
 #[test]

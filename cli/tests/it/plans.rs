@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::common::{Folder, Signal, is_full, mariadb, postgres, read_json};
 use slob_testing::postgres::Version;
+use slob_testing::skipped;
 use slob_testing::tries::{Seen, ensure, shown_within};
 
 /// On PostgreSQL the next reader of a block prunes, logs and writes old versions that UPDATEs left. At its end a run has visited
@@ -34,11 +35,6 @@ fn planned(folder: &Folder, profile: &str, target: &str) -> Value {
     folder.slob(format!("plan {profile} --json --force -o plan.conf {flags}")).json()
 }
 
-fn target(folder: &Folder) -> String {
-    let conf = folder.read("slob.conf");
-    conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().trim_matches('\'').to_owned()
-}
-
 fn line<'a>(plan: &'a Value, what: &str) -> &'a Value {
     let lines = plan["fit"]["lines"].as_array().unwrap();
     lines.iter().find(|line| line["what"] == what).unwrap_or(&Value::Null)
@@ -66,7 +62,7 @@ fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], 
     shown_within(6, || {
         folder.run_json(RUN);
         let first = profiled(folder, "run.json");
-        let plan = planned(folder, "run.json", &target(folder));
+        let plan = planned(folder, "run.json", &folder.target());
         assert_met_or_said(&plan);
         folder.run_json(format!("--conf plan.conf --run-time 6 --warmup {WARMUP}"));
         let second = profiled(folder, "plan.json");
@@ -78,19 +74,13 @@ const BLOCKS: [&str; 4] =
     ["physical_read_blocks_per_s", "redo_bytes_per_s", "commits_per_s", "physical_write_blocks_per_s"];
 
 #[test]
-#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn a_plan_from_a_run_is_like_that_run() {
     if !is_full() {
-        return eprintln!("skipped: it takes a minute, and servers have theirs; DRILLS=full makes it");
+        return skipped("it takes a minute, and servers have theirs; DRILLS=full makes it");
     }
     // A checkpoint writes a thousand pages at once, some each minute here: writes are not compared.
-    let folder = Folder::loaded(4, "32M");
-    assert_plan_is_like_the_run(
-        &folder,
-        &BLOCKS[..3],
-        &["single_block_read_us", "commit_wait_us"],
-        TOLERANCE,
-    );
+    let (folder, means) = (Folder::loaded(4, "32M"), ["single_block_read_us", "commit_wait_us"]);
+    assert_plan_is_like_the_run(&folder, &BLOCKS[..3], &means, TOLERANCE);
 }
 
 #[test]
@@ -151,7 +141,7 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
         // The other way round a page is more than a row's change, and nothing smaller can be done.
         bench.run(RUN);
         profiled(&bench.folder, "run.json");
-        let plan = planned(&sqlite, &there(&bench.folder, "run.json"), &target(&sqlite));
+        let plan = planned(&sqlite, &there(&bench.folder, "run.json"), &sqlite.target());
         assert_met_or_said(&plan);
         are_near(&plan, &["physical reads", "commits"])?;
         let redo = line(&plan, "redo");

@@ -110,6 +110,7 @@ fn what_is_no_profile_is_refused_and_nothing_of_somebody_elses_is_overwritten() 
     let folder = Folder::new();
     folder.write("profile.json", "{\"a\": 1}");
     folder.slob(format!("profile {}", awr_fixture("awr_12201.txt"))).refused(&["is there and is no profile"]);
+    folder.slob("search --html profile.json").refused(&["profile.json"]);
     assert_eq!(folder.read("profile.json"), "{\"a\": 1}");
     folder.slob("plan profile.json").exits(2);
     folder.slob("profile").refused(&["say what to profile"]);

@@ -7,10 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Called, Folder, assert_contains, read_json, unwrapped};
-
-/// Records of the first version: two completed runs (`ten`, `thirty`), an interrupted (`stopped`) and a failed one (`hook`).
-const SAVED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/v1");
+use crate::common::{Called, Folder, SAVED, assert_contains, read_json, unwrapped};
 
 fn on_saved(line: impl AsRef<str>) -> Called {
     Folder::new().slob_with_env(line, &[("SLOB_RESULTS_DIR", SAVED)])

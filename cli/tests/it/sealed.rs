@@ -5,7 +5,9 @@ use std::path::Path;
 
 use slob_record::{list_runs, read_record};
 
-use crate::common::{Folder, workspace};
+use slob_testing::available;
+
+use crate::common::{Folder, SAVED};
 
 const RUN: &str = "run --target null: --run-time 1 --warmup 0";
 
@@ -69,8 +71,7 @@ fn a_view_of_another_release_is_not_accused() {
 #[test]
 fn records_of_an_older_release_and_an_interrupted_run_are_not_accused() {
     let folder = Folder::new();
-    let saved = workspace("crates/record/tests/fixtures/v1");
-    for run in list_runs(&saved).unwrap() {
+    for run in list_runs(Path::new(SAVED)).unwrap() {
         let text = verified(&folder, &run.display().to_string());
         assert!(text.contains("unknown  the record has no digest"), "{text}");
     }
@@ -92,14 +93,10 @@ fn keygen(folder: &Folder, words: &str) -> bool {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn what_ssh_keygen_signs_is_verified_and_what_is_signed_here_ssh_keygen_verifies() {
     let folder = Folder::new();
-    if !keygen(&folder, "-t ed25519 -N '' -C me -f key") {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "no ssh-keygen");
-        eprintln!("skipped: no ssh-keygen");
-        return;
-    }
+    let made = keygen(&folder, "-t ed25519 -N '' -C me -f key");
+    let Some(()) = available(made.then_some(()).ok_or("no ssh-keygen".into())) else { return };
     keygen(&folder, "-t ed25519 -N '' -C other -f other");
     keygen(&folder, "-t ed25519 -N secret -f locked");
     keygen(&folder, "-t rsa -b 2048 -N '' -f rsa");

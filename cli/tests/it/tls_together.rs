@@ -1,29 +1,24 @@
 //! Several libraries in one process have own providers of cryptography. Whichever engine connects first, all of them can encrypt.
 
 use std::path::Path;
-use std::process::Command;
 
-use slob_engine::{OpenSpec, Purpose};
-use slob_spec::EngineOptions;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};
+use slob_testing::{openssl, work};
 
 fn certificate(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let arguments = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem -days 2 \
                      -subj /CN=server";
-    let done =
-        Command::new("openssl").args(arguments.split_whitespace()).current_dir(folder).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    openssl(folder, arguments);
     for (path, mode) in [(folder.join("key.pem"), 0o644), (folder.to_path_buf(), 0o755)] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
 }
 
 fn open(kind: &slob_engine::EngineKind, target: &str) -> Result<String, String> {
-    let spec = OpenSpec::new(target.parse().unwrap(), Purpose::Use, EngineOptions::default());
-    let engine = (kind.open)(&spec).map_err(|error| error.to_string())?;
+    let engine = work::open(kind, target, &[]).map_err(|error| error.to_string())?;
     Ok(engine.server().map_err(|error| error.to_string())?.product)
 }
 

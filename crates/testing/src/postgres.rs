@@ -19,7 +19,8 @@ use rustix::process::Signal;
 use crate::container::{self, Container};
 use crate::jobs::TestServer;
 use crate::process::{
-    Process, Served, available, children, finish, made_once, on_a_port, send, until_it_serves, within,
+    Process, Served, available, children, finish, made_once, on_a_port, send, skipped, until_it_serves,
+    within,
 };
 use crate::test_servers;
 use crate::tries::{ensure, until};
@@ -131,14 +132,13 @@ impl Cluster {
     }
 
     /// Its processes have other numbers than here. False where the system does not allow that; stderr says so.
-    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub fn restart_apart(&mut self) -> bool {
         let allowed = Command::new("unshare").args(APART).arg("true").output();
         self.apart = allowed.is_ok_and(|done| done.status.success());
         if self.apart {
             self.restart();
         } else {
-            eprintln!("skipped: unshare --pid is not allowed here");
+            skipped("unshare --pid is not allowed here");
         }
         self.apart
     }

@@ -190,6 +190,10 @@ pub(crate) fn finish(command: &mut Command) -> Result<(), String> {
     Err(format!("{command:?}: {}\n{}", done.status, String::from_utf8_lossy(&said)))
 }
 
+pub fn openssl(folder: &Path, arguments: &str) {
+    finish(Command::new("openssl").args(arguments.split_whitespace()).current_dir(folder)).expect("OpenSSL");
+}
+
 pub(crate) fn last_lines(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
@@ -232,15 +236,17 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
 }
 
 /// `None`, with a line on stderr, skips a test; with `CI=true` it fails.
-#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 pub fn available<T>(needed: Result<T, String>) -> Option<T> {
-    let message = match needed {
-        Ok(needed) => return Some(needed),
-        Err(message) => message,
+    let say = |message: &String| {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
+        skipped(message);
     };
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
-    eprintln!("skipped: {message}");
-    None
+    needed.inspect_err(say).ok()
+}
+
+#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+pub fn skipped(why: impl std::fmt::Display) {
+    eprintln!("skipped: {why}");
 }
 
 /// Keeps environment and folder.
@@ -316,14 +322,13 @@ fn find(passwd: &str, name: &str) -> Option<(u32, u32)> {
 }
 
 /// `None`, with a line on stderr, without root, or if that account can't reach the program.
-#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 pub fn as_nobody(program: &Path) -> Option<Command> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
     let nobody = find(&passwd, "nobody").filter(|_| rustix::process::geteuid().is_root());
     let command = || Account { other: nobody }.command(program, "PG");
     let reaches_it = command().arg("--version").output().is_ok_and(|done| done.status.success());
     if nobody.is_none() || !reaches_it {
-        eprintln!("skipped: this test is not root's, or nobody may not run {}", program.display());
+        skipped(format!("this test is not root's, or nobody may not run {}", program.display()));
         return None;
     }
     Some(command())

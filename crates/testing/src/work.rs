@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use slob_engine::{
-    Engine, EngineKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, Result, RunPlan, Session, SessionPlan,
+    Engine, EngineError, EngineKind, ErrorKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, Result,
+    RunPlan, Session, SessionPlan, suite,
 };
 use slob_method::{Action, Batch, KeyRange, Op, Planner, SchemaNo};
 use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit, Workload};
@@ -30,6 +31,13 @@ pub fn options(kind: &EngineKind, flags: &[(&str, &str)]) -> EngineOptions {
 pub fn open(kind: &EngineKind, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>> {
     let target = target.parse().expect("a target");
     (kind.open)(&OpenSpec::new(target, Purpose::Load, options(kind, flags)))
+}
+
+/// The target must be empty.
+pub fn passes_the_contract_suite(open: &dyn Fn() -> Result<Box<dyn Engine>>) {
+    let verdicts = suite::run(open, &mut |_, _| true).expect("an empty target");
+    let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
 }
 
 /// Two streams load at a time if the engine can.
@@ -85,6 +93,14 @@ pub fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Insta
         assert!(op.rows().is_none_or(|rows| rows == done.rows), "{op} saw {} rows", done.rows);
     }
     outcome
+}
+
+/// The error is of that kind, and says all these words.
+#[track_caller]
+pub fn assert_says(error: &EngineError, kind: ErrorKind, words: &[&str]) {
+    assert_eq!(error.kind(), kind, "{error}");
+    let said = error.to_string();
+    words.iter().for_each(|words| assert!(said.contains(words), "no '{words}' in {said}"));
 }
 
 pub fn took(outcome: &Outcome) -> u64 {

@@ -6,6 +6,7 @@ use std::fs;
 use rstest::rstest;
 use serde_json::Value;
 use slob_testing::postgres::Version;
+use slob_testing::skipped;
 use slob_testing::tries::{ensure, shown_within};
 
 use crate::common::{Bench, Called, Folder, Product, Throttle, awr_fixture, is_full, read_json, unwrapped};
@@ -187,14 +188,9 @@ fn runs(place: &Place) -> Runs {
             }
             runs.extend(["limited", "held"].map(|name| (name, place.run(name, &short, Some(&throttle)))));
         }
-        Err(why) => skip(&why),
+        Err(why) => skipped(why),
     }
     runs
-}
-
-#[allow(clippy::print_stderr, reason = "a question that is not asked must be seen")]
-fn skip(why: &str) {
-    eprintln!("skipped: {why}");
 }
 
 fn ask(place: &Place, runs: &Runs, stations: &[Station]) {
@@ -270,9 +266,7 @@ fn searched(place: &Place) {
 
 /// One of two variants misses its rate: the others are compared, and it is named.
 fn campaign(place: &Place) {
-    let target = place.folder.read("slob.conf");
-    let target =
-        target.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().trim_matches('\'').to_owned();
+    let target = place.folder.target();
     let scale = if place.bench.is_some() { "SCALE = \"2M\"" } else { "SCALE = \"16M\"" };
     place.folder.write(
         "plan.toml",
@@ -335,7 +329,7 @@ fn the_chain_of_the_device() {
 #[case::mariadb(Product::MariaDb, &["innodb-buffer-pool-size=24M", "innodb-flush-method=fsync"])]
 fn the_chain_on(#[case] product: Product, #[case] settings: &[&str]) {
     if product != Product::Postgres(Version::V18) && !is_full() {
-        return skip("PostgreSQL 18 has its own; DRILLS=full walks it on others too");
+        return skipped("PostgreSQL 18 has its own; DRILLS=full walks it on others too");
     }
     if let Some(place) = Place::of(product, settings) {
         walk(&place);

@@ -212,17 +212,12 @@ fn one_sigterm_ends_any_command_whatever_a_peer_does(#[case] scheme: &str, #[cas
             move || (command, ends(&scheme, peer, command))
         })
     });
-    let ended = ending.map(|thread| thread.join().unwrap());
-    for (command, (took, peak_mib)) in ended {
+    let (mut slowest, mut largest) = (Duration::ZERO, 0);
+    for (command, (took, peak_mib)) in ending.map(|thread| thread.join().unwrap()) {
         assert!(took < MOST, "{command}: {took:?}, {peak_mib} MiB");
         assert!(peak_mib < MOST_MIB, "{command}: {peak_mib} MiB");
+        (slowest, largest) = (slowest.max(took), largest.max(peak_mib));
     }
-    let (slowest, largest) = ended
-        .map(|(_, figures)| figures)
-        .into_iter()
-        .fold((Duration::ZERO, 0), |(took, peak), (next_took, next_peak)| {
-            (took.max(next_took), peak.max(next_peak))
-        });
     shows(
         "one SIGTERM ends run, verify and setup at a hostile peer",
         format!("after {:.1} s, {largest} MiB at most", slowest.as_secs_f64()),

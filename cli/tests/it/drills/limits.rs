@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::Version;
+use slob_testing::skipped;
 
 use super::times;
 use crate::common::{Called, Folder, Signal, at_work, ended, kill, postgres, signal, unwrapped};
@@ -49,7 +50,7 @@ const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 #[test]
 fn a_clock_that_is_set_changes_no_duration() {
     if !Path::new(FAKETIME).is_file() {
-        return skip("libfaketime is not installed");
+        return skipped("libfaketime is not installed");
     }
     let folder = Folder::loaded(1, "8M");
     for set_by in ["-3600", "+3600"] {
@@ -73,11 +74,6 @@ fn a_clock_that_is_set_changes_no_duration() {
         folder.slob("report latest").success();
         fs::remove_dir_all(folder.at("runs")).unwrap();
     }
-}
-
-#[allow(clippy::print_stderr, reason = "a drill that is skipped must be seen")]
-fn skip(why: &str) {
-    eprintln!("skipped: {why}");
 }
 
 fn slob_limited(folder: &Folder, limit: &str, words: &str) -> Called {
@@ -126,7 +122,7 @@ fn thousands_of_sessions_are_all_measured() {
 #[test]
 fn overlapping_and_killed_runs_leave_the_priority_of_the_session_alone() {
     const AUTOGROUP: &str = "/proc/self/autogroup";
-    let Ok(before) = fs::read_to_string(AUTOGROUP) else { return skip("this kernel has no autogroups") };
+    let Ok(before) = fs::read_to_string(AUTOGROUP) else { return skipped("this kernel has no autogroups") };
     let Some(bench) = postgres(Version::V15, &[("max_connections", "60")]) else { return };
     bench.setup(1, "8M");
     let same = || assert_eq!(fs::read_to_string(AUTOGROUP).unwrap(), before);

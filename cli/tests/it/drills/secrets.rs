@@ -1,13 +1,13 @@
 //! A password is given in every way there is, and searched everywhere it must not be.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use slob_testing::postgres::{Cluster, Version};
 
-use crate::common::{Called, Folder, spawned};
+use crate::common::{Called, Folder, all_below, spawned};
 use crate::fuzz::addresses;
 
 pub(crate) const PASSWORD: &str = "hunter2-4711-c0rrect";
@@ -42,16 +42,8 @@ impl Locked {
 }
 
 pub(super) fn holders(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(holders(&path));
-        } else if fs::read(&path).is_ok_and(|bytes| contains(&bytes)) {
-            found.push(path.display().to_string());
-        }
-    }
-    found
+    let holds = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| contains(&bytes));
+    all_below(folder).into_iter().filter(holds).map(|path| path.display().to_string()).collect()
 }
 
 pub(crate) fn contains(bytes: &[u8]) -> bool {

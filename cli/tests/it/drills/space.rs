@@ -13,16 +13,16 @@ use tempfile::TempDir;
 
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
+use slob_testing::skipped;
 
 use super::wire::{Weather, Wire};
-use crate::common::{Called, Folder, Signal, awr_fixture, mariadb, signal, wait_until};
+use crate::common::{Called, Folder, Signal, all_below, awr_fixture, mariadb, signal, wait_until};
 
 /// A small file system in memory, with a file that can fill it up.
 pub(crate) struct Disk(TempDir);
 
 impl Disk {
     /// `None`, which stderr says, where this account may not mount.
-    #[allow(clippy::print_stderr, reason = "a drill that is skipped must be seen")]
     pub(crate) fn mount_or_skip(megabytes: u32) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let size = format!("size={megabytes}m,mode=0777");
@@ -31,7 +31,7 @@ impl Disk {
         if mounted.is_ok_and(|output| output.status.success()) {
             return Some(Self(folder));
         }
-        eprintln!("skipped: no file system can be mounted here (root is needed)");
+        skipped("no file system can be mounted here (root is needed)");
         None
     }
 
@@ -85,11 +85,8 @@ impl Drop for Disk {
 }
 
 pub(super) fn bytes_below(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let bytes = |path: PathBuf| {
-        if path.is_dir() { bytes_below(&path) } else { path.metadata().map_or(0, |data| data.len()) }
-    };
-    entries.map(|entry| bytes(entry.path())).sum()
+    let files = all_below(folder).into_iter().filter(|path| path.is_file());
+    files.map(|path| path.metadata().map_or(0, |data| data.len())).sum()
 }
 
 fn assert_failed(child: Child, words: &[&str]) -> Called {
@@ -286,14 +283,10 @@ fn what_is_written_on_a_full_disk_leaves_nothing_and_names_its_file() {
         let said = called.stderr;
         let says = |words: &[&str]| words.iter().any(|words| said.to_lowercase().contains(words));
         assert!((says(FULL) || says(&["full"])) && !says(&[".slob-", ".part", ".new"]), "{said}");
-        assert_eq!(walked(disk.path()), [disk.filler()], "{command}");
+        let files: Vec<PathBuf> = all_below(disk.path()).into_iter().filter(|path| path.is_file()).collect();
+        assert_eq!(files, [disk.filler()], "{command}");
     }
     let setup = format!("setup --target sqlite:{place}/d --scale 1M --scan-table-sz 64 1");
     let said = folder.slob(setup).all();
     assert!(!said.contains(".new"), "{said}");
-}
-
-fn walked(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.flat_map(|path| if path.is_dir() { walked(&path) } else { vec![path] }).collect()
 }

@@ -1,6 +1,7 @@
 //! Two programs load or empty one target at the same time.
 
 use std::fs::{self, File};
+use std::path::PathBuf;
 
 use slob_engine::{EngineKind, OpenSpec, Purpose, TargetLock};
 use slob_spec::EngineOptions;
@@ -8,7 +9,7 @@ use slob_testing::evidence::shows;
 use slob_testing::postgres::Version;
 
 use super::times;
-use crate::common::{Bench, Called, Folder, Product, spawned};
+use crate::common::{Bench, Called, Folder, Product, all_below, spawned};
 
 const FLAGS: &str = "--scale 4M --scan-table-sz 64 2";
 
@@ -93,10 +94,9 @@ fn of_two_loads_at_once_one_loads_and_the_other_refuses() {
             place.slob("verify").success();
             place.slob("drop --yes").success();
         }
-        let left = fs::read_dir(place.folder.path()).unwrap().flatten();
-        let left: Vec<_> =
-            left.flat_map(|entry| fs::read_dir(entry.path()).into_iter().flatten()).flatten().collect();
-        assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().contains("lock")), "{left:?}");
+        let left = all_below(place.folder.path());
+        let is_lock = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().contains("lock");
+        assert!(!left.iter().any(is_lock), "{left:?}");
         let scheme = place.target.split(':').next().unwrap();
         shows(
             &format!("of two loads at once one loads and the other refuses: {scheme}"),

@@ -7,38 +7,7 @@ use super::conf::table;
 use super::damage::{self, Random, odd};
 use super::each;
 
-const PLAN: &str = r#"
-name = "file-systems"
-directory = "campaigns/fs"
-baseline = "raw"
-order = "blocked"
-seed = 7
-repeats = 10
-warmup_runs = 1
-retries = 2
-noise = true
-sessions = [8, "2x4"]
-models = ["read", "redo", "half"]
-[settings]
-RUN_TIME = 300
-SCALE = "1G"
-DO_HOTSPOT = false
-THINK_TM_MAX = 0.5
-[[variant]]
-name = "xfs"
-target = "sqlite:/mnt/xfs"
-prepare = { run = "mkfs", timeout = "15m" }
-bounce = "restart"
-before_run = "drop"
-after_run = { run = "look", timeout = 5 }
-[[variant]]
-name = "raw"
-settings = { CACHE_MB = 64 }
-[[model]]
-name = "half"
-metric = "operations_per_s"
-settings = { UPDATE_PCT = 50 }
-"#;
+const PLAN: &str = include_str!("../../../../crates/campaign/src/plan/whole.toml");
 const NEIGHBOURS: &str = r#"
 together = [["a", "b"]]
 settings = { RUN_TIME = 3 }

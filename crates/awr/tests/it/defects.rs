@@ -33,29 +33,7 @@ fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
 
 #[test]
 fn shifted_headings_of_tablespaces_are_no_contradiction() {
-    let io = |title: &str, names: &str, columns: &str, row: &str| {
-        format!(
-            "{title}  DB/Inst: TEST/test  Snaps: 10-11\n\n{names}\n  Reads   Rds/s  Rd(ms) Blks/Rd   Rds/s  Rd(ms)  Writes   \
-             avg/s    Waits  Wt(ms)\n{columns}\n{row}\n          -------------------------------------------------------------\n"
-        )
-    };
-    let heads = "          Av       Av     Av      1-bk  Av 1-bk          Writes   Buffer  Av Buf";
-    let rule = "------- ------- ------- ------- ------- ------- ------- ------- -------- -------";
-    let spaces = io(
-        "Tablespace IO Stats",
-        &format!("Tablespace\n------------------------------\n{heads}"),
-        rule,
-        "SYSAUX\n     39       0     3.3     1.0     348     0.0       4       0        0     0.0",
-    );
-    let files = io(
-        "File IO Stats",
-        &format!(
-            "Tablespace               Filename\n------------------------ ----------------------------------------------------\n{heads}"
-        ),
-        rule,
-        "SYSAUX                   /a.dbf\n     39       0     3.3     1.0       0     3.6     348       0        0     0.0",
-    );
-    let own = with_sections(&format!("{spaces}\n{files}\n"));
+    let own = with_sections(include_str!("../fixtures/parts/shifted_headings.txt"));
     assert_eq!(value(own.tablespaces[0].writes), 348.0);
     let doubts = checks(own);
     assert!(!doubts.is_contradictory(), "{doubts:?}");
@@ -259,25 +237,7 @@ fn messages_carry_no_control_characters_of_the_file() {
 
 #[test]
 fn statements_are_read_once_with_all_that_their_sections_say() {
-    let sql = |title: &str, heads: &str, row: &str| {
-        format!(
-            "{title}  DB/Inst: TEST/test  Snaps: 10-11\n-> a note\n\n{heads}\n{row}\nModule: a module\n\
-             select * from  t where a = 1\n and b = 2\n\n          -------------------------------------------------------------\n\n"
-        )
-    };
-    let elapsed = sql(
-        "SQL ordered by Elapsed Time",
-        "        Elapsed                  Elapsed Time\n        Time (s)    Executions  per Exec (s)  %Total   %CPU    %IO    SQL Id\n\
-         ---------------- -------------- ------------- ------ ------ ------ -------------",
-        "         1,863.0        124,882          0.01   29.1    1.7   98.6 82ud5h0qcg0bf",
-    );
-    let reads = sql(
-        "SQL ordered by Reads",
-        "   Physical              Reads              Elapsed\n      Reads  Executions per Exec   %Total   Time (s)   %CPU    %IO    SQL Id\n\
-         ----------- ----------- ---------- ------ ---------- ------ ------ -------------",
-        "    123,456     124,882        1.0   20.0    1,863.0    1.7   98.6 82ud5h0qcg0bf",
-    );
-    let own = with_sections(&format!("{elapsed}{reads}"));
+    let own = with_sections(include_str!("../fixtures/parts/statements.txt"));
     assert_eq!(own.top_sql.len(), 1, "{:?}", own.top_sql);
     let sql = &own.top_sql[0];
     assert_eq!((sql.id.as_str(), sql.module.as_deref()), ("82ud5h0qcg0bf", Some("a module")));

@@ -152,15 +152,8 @@ fn with_tables(bytes: &[u8]) -> Vec<Report> {
 
 #[test]
 fn sections_without_a_type_are_kept_as_tables() {
-    let services = "Service Statistics                             DB/Inst: TEST/test  Snaps: 10-11\n\n\
-                    Service Name                  DB Time (s)\n\
-                    ---------------------------- ------------\n\
-                    SYS$USERS                              48\n\
-                    \x20         ------------------------------------------------------\n\n\
-                    Global Cache and Enqueue Services - Workload Characteristics\n\
-                    ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n\
-                    \x20    Avg global cache cr block receive time (ms):      0.4\n\n";
     let before = "init.ora Parameters                            DB/Inst";
+    let services = include_str!("../fixtures/parts/services.txt");
     let text = text("awr_12201.txt").replace(before, &format!("{services}{before}"));
     let [own] = &with_tables(text.as_bytes())[..] else { panic!("not one report") };
     let find = |title: &str| own.tables.iter().find(|table| table.title.starts_with(title)).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::Range;
 
-use crate::common::{FIXTURES, bytes, changed, checks, real_files, text};
+use crate::common::{FIXTURES, bytes, changed, checks, real_files, text, with_sections};
 use slob_awr::checks::{Verdict, Weight};
 use slob_awr::{Report, Reports};
 
@@ -194,20 +194,8 @@ fn planted_edits_are_noticed() {
 
 #[test]
 fn an_edited_statement_is_noticed() {
-    let section = |rows: &str| {
-        let section = format!(
-            "SQL ordered by CPU Time                        DB/Inst: TEST/test  Snaps: 10-11\n\n\
-             \x20   CPU                   CPU per           Elapsed\n\
-             \x20 Time (s)  Executions    Exec (s) %Total   Time (s)   %CPU    %IO    SQL Id\n\
-             ---------- ------------ ---------- ------ ---------- ------ ------ -------------\n{rows}\
-             \x20                         ------------------------------------------------------\n\n"
-        );
-        let before = "Foreground Wait Events                         DB/Inst";
-        doubts(&[changed("awr_12201.txt", &[(before, &format!("{section}{before}"))])])
-    };
-    let sound = "     120.0        1,000       0.12   40.0      150.0   80.0   10.0 aaaaaaaaaaaa1\n\
-                 \x20     60.0          500       0.12   20.0      100.0   60.0   10.0 aaaaaaaaaaaa2\n\
-                 \x20     30.0        3,000       0.01   10.0       40.0   75.0   10.0 aaaaaaaaaaaa3\n";
+    let sound = include_str!("../fixtures/parts/cpu_statements.txt");
+    let section = |text: &str| doubts(&[with_sections(text)]);
     assert_eq!(section(sound), []);
     for (from, to) in [("1,000", "9,000"), ("40.0      150", "90.0      150"), ("80.0   10", "10.0   10")] {
         assert_ne!(section(&sound.replace(from, to)), [], "{from} -> {to}");
@@ -216,22 +204,10 @@ fn an_edited_statement_is_noticed() {
 
 #[test]
 fn a_wait_class_of_ten_times_its_time_is_noticed() {
-    let class = |total: &str| {
-        let rows = format!(
-            "Foreground Wait Class                          DB/Inst: TEST/test  Snaps: 10-11\n\n\
-             \x20                                     %Time       Total Wait\n\
-             Wait Class                      Waits -outs         Time (s)  Avg wait  %DB time\n\
-             -------------------- ---------------- ----- ---------------- --------- ---------\n\
-             User I/O                      600,100     0 {total:>16}    1.50ms      75.0\n\
-             Commit                          1,000     0                0  198.31us       0.0\n\
-             DB CPU                                                   300                25.0\n\
-             \x20                         ------------------------------------------------------\n\n"
-        );
-        let before = "Foreground Wait Events                         DB/Inst";
-        changed("awr_12201.txt", &[(before, &format!("{rows}{before}"))])
-    };
-    assert_eq!(doubts(&[class("900")]), []);
-    assert_ne!(doubts(&[class("9,000")]), []);
+    let classes = include_str!("../fixtures/parts/wait_classes.txt");
+    let wrong = classes.replace("  900    1.50ms", "9,000    1.50ms");
+    assert_eq!(doubts(&[with_sections(classes)]), []);
+    assert_ne!(doubts(&[with_sections(&wrong)]), []);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Errors of the usual readers, one test for each.
 
-use crate::common::{bytes, cell, checks, event, named, real, report, report_of, text, value};
+use crate::common::{bytes, cell, changed, checks, event, named, real, report, report_of, text, value};
 use slob_awr::checks::{Checks, Verdict};
 use slob_awr::info::{Head, Row, Value};
 use slob_awr::{Fault, Figure, Kind, ShareOf, read};
@@ -138,18 +138,8 @@ fn pitfall_9_oracles_own_errors_are_reported() {
     assert!(!own.database.started_to_the_minute);
     assert!(own.notes[0].contains("month"), "{:?}", own.notes);
     // Wait classes with exchanged headings.
-    let shifted = text("awr_12201.txt").replace(
-        "Cache Sizes                       Begin        End",
-        "Wait Classes by Total Wait Time\n~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n\
-         \n\
-         Wait Class                  Waits       Avg Wait(ms) Time (s)   % DB time\n\
-         ---------------- ---------------- ---------------- -------- -------------\n\
-         User I/O                  600,000              900        2          75.0\n\
-         Commit                      1,000               50       50           4.0\n\
-         Other                      50,000              500       10          10.0\n\
-         Network                    10,000              400       40           9.0\n\nCache Sizes                       Begin        End",
-    );
-    let own = report_of(&shifted);
+    let (before, classes) = ("Cache Sizes     ", include_str!("../fixtures/parts/exchanged_headings.txt"));
+    let own = changed("awr_12201.txt", &[(before, &format!("{classes}{before}"))]);
     assert_eq!(value(event(&own.all_wait_classes, "Other").total_s), 500.0);
     assert!(own.notes.iter().any(|note| note.contains("shifted")), "{:?}", own.notes);
 }

@@ -3,38 +3,7 @@
 use crate::common::with_sections;
 use slob_awr::info::{Named, Value, Work};
 
-const SECTIONS: &str = "\
-SQL ordered by Reads                     DB/Inst: ORCL/orcl1  Snaps: 2-3
-   Physical              Reads              Elapsed
-      Reads  Executions per Exec   %Total   Time (s)   %CPU    %IO    SQL Id
------------ ----------- ---------- ------ ---------- ------ ------ -------------
-    900,000       1,000      900.0   90.0        4.0    1.7   98.6 82ud5h0qcg0bf
-Module: a module
-select count(*)
- from t where a = 1
-
-    123,456     124,882        1.0   20.0       60.0    1.7   98.6 9xxd5h0qcg0bf
-update t set a = 2
-
-          -------------------------------------------------------------
-Segments by Physical Reads               DB/Inst: ORCL/orcl1  Snaps: 2-3
-           Tablespace                      Subobject  Obj.      Physical
-Owner         Name    Object Name            Name     Type         Reads  %Total
----------- ---------- -------------------- ---------- ----- ------------ -------
-BENCH      USERS      CF1                             TABLE      598,220   99.50
-          -------------------------------------------------------------
-Segments by Logical Reads                DB/Inst: ORCL/orcl1  Snaps: 2-3
-                     Tablespace
-Owner                   Name
--------------------- ----------
-                     Subobject  Obj.                             Logical
-Object Name            Name     Type        Obj#   Dataobj#        Reads  %Total
--------------------- ---------- ----- ---------- ---------- ------------ -------
-BENCH                USERS
-CF2                             TABLE     106714     106714   99,505,248   28.25
-CF3                             TABLE     106715     106715            1     .00
-          ------------------------------------------------------
-";
+const SECTIONS: &str = include_str!("../fixtures/parts/work.txt");
 
 #[test]
 fn statements_and_segments_are_rows_beside_their_report() {

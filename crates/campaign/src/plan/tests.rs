@@ -2,42 +2,7 @@ use rstest::rstest;
 
 use super::*;
 
-const WHOLE: &str = r#"
-name = "file-systems"
-directory = "campaigns/fs"
-baseline = "raw"
-order = "blocked"
-seed = 7
-repeats = 10
-warmup_runs = 1
-retries = 2
-noise = true
-sessions = [8, "2x4"]
-models = ["read", "redo", "half"]
-
-[settings]
-RUN_TIME = 300
-SCALE = "1G"
-DO_HOTSPOT = false
-THINK_TM_MAX = 0.5
-
-[[variant]]
-name = "xfs"
-target = "file:/mnt/xfs"
-prepare = { run = "mkfs", timeout = "15m" }
-bounce = "restart"
-before_run = "drop"
-after_run = { run = "look", timeout = 5 }
-
-[[variant]]
-name = "raw"
-settings = { TABLESPACE = "raw" }
-
-[[model]]
-name = "half"
-metric = "operations_per_s"
-settings = { UPDATE_PCT = 50 }
-"#;
+const WHOLE: &str = include_str!("whole.toml");
 
 #[test]
 fn every_key_of_a_plan_is_read() {

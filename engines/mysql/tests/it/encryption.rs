@@ -5,20 +5,17 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 
 use slob_engine::ErrorKind;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
+use slob_testing::openssl;
 
 use crate::loaded::open;
 
 /// The certificate is for 0.0.0.0, which leads to this machine without being known for it. The server's account reads the files.
 fn certificates(folder: &Path) {
-    let openssl = |arguments: &str| {
-        let done = Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().unwrap();
-        assert!(done.status.success(), "openssl {arguments}: {}", String::from_utf8_lossy(&done.stderr));
-    };
+    let openssl = |arguments: &str| openssl(folder, arguments);
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     openssl(&format!("req -x509 {key} -keyout ca.key -out ca.pem -days 2 -subj /CN=authority"));
     openssl(&format!("req {key} -keyout key.pem -out request.pem -subj /CN=server"));

@@ -2,6 +2,7 @@
 
 use slob_engine::{Counter, Engine, ErrorKind, LatencyKind, ServerSnapshot, Snapshot};
 use slob_spec::EngineOptions;
+use slob_testing::work::assert_says;
 
 use super::{Server, options};
 use crate::OracleEngine;
@@ -88,8 +89,7 @@ fn counters_are_read_in_the_root_where_its_service_is_named() {
         let options = options(&[("ORACLE_ROOT_SERVICE", "//db1/cdb")]);
         server.open_as("oracle://system:m@//db1/pdb1", options)
     };
-    let error = open().err().unwrap();
-    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("PDB1"), "{error}");
+    assert_says(&open().err().unwrap(), ErrorKind::Usage, &["PDB1"]);
     server.then("open in a pluggable database");
     server.then("connect to the root: CDB$ROOT | 1");
     server.then("views of a pluggable database: 0");

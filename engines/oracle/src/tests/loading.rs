@@ -4,6 +4,7 @@ use slob_engine::{Engine, ErrorKind, LoadProgress, LoadState, OpenSpec, Purpose,
 use slob_method::{SchemaNo, Table};
 use slob_spec::EngineOptions;
 use slob_testing::damage::check_damaged;
+use slob_testing::work::assert_says;
 
 use super::{LOAD, Server, options};
 
@@ -18,7 +19,7 @@ fn tables_of_a_test_have_no_place_in_the_servers_own_tablespaces() {
     for name in ["SYSTEM", "SYSAUX"] {
         let server = Server::plays(&["open", &format!("look for tablespaces: {name}")]);
         let error = server.open().create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
-        assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(name), "{error}");
+        assert_says(&error, ErrorKind::Usage, &[name]);
     }
 }
 
@@ -35,17 +36,15 @@ fn a_named_tablespace_is_used_whatever_the_default_is() {
 fn an_account_that_exists_is_not_taken_over() {
     let server = Server::plays(&["open", "the account exists"]);
     let error = server.open().create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Usage);
-    let error = error.to_string();
-    assert!(error.contains("ORACLE_PREFIX") && !error.contains("SL01ob__"), "{error}");
+    assert_says(&error, ErrorKind::Usage, &["ORACLE_PREFIX"]);
+    assert!(!error.to_string().contains("SL01ob__"), "{error}");
 }
 
 #[test]
 fn blocks_of_two_kilobytes_are_refused_before_anything_is_created() {
     let server = Server::plays(&["open", "blocks have two kilobytes"]);
     let error = server.open().create_schema(&LOAD, SchemaNo::FIRST).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Usage);
-    assert!(error.to_string().contains("2048") && error.to_string().contains("4 KiB"), "{error}");
+    assert_says(&error, ErrorKind::Usage, &["2048", "4 KiB"]);
 }
 
 #[test]
@@ -142,8 +141,7 @@ fn a_damaged_marker_hides_no_other_schema_and_can_be_dropped() {
         check_damaged(&engine, SchemaNo::FIRST, second, damage);
         server.then("reconnect");
     }
-    let error = engine.finish_schema(&LOAD, second).unwrap_err();
-    assert!(error.kind() == ErrorKind::Data && error.to_string().contains("slob drop"), "{error}");
+    assert_says(&engine.finish_schema(&LOAD, second).unwrap_err(), ErrorKind::Data, &["slob drop"]);
     // Its password is random, so a load created the account.
     server.then("reconnect");
     server.then("drop the second schema");
@@ -196,23 +194,12 @@ fn an_empty_account_of_an_interrupted_load_is_used_again() {
     }
     let error = engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap_err().to_string();
     assert!(error.contains("ORACLE_PREFIX"), "something is in it: {error}");
-    for title in
-        ["the account exists", "objects in the account: 0", "grant: 1", "connect: slob1", "create tables: 1"]
-    {
-        server.then(title);
-    }
+    let created = ["grant: 1", "connect: slob1", "create tables: 1"];
+    ["the account exists", "objects in the account: 0"].iter().chain(&created).for_each(|is| server.then(is));
     engine.create_schema(&LOAD, SchemaNo::FIRST).unwrap();
     // The server tells of the missing right only those who know the password.
-    for title in [
-        "open",
-        "the account exists",
-        "the account has no right to connect",
-        "grant: 1",
-        "connect: slob1",
-        "create tables: 1",
-    ] {
-        server.then(title);
-    }
+    let unknown = ["open", "the account exists", "the account has no right to connect"];
+    unknown.iter().chain(&created).for_each(|title| server.then(title));
     server.open().create_schema(&LOAD, SchemaNo::FIRST).unwrap();
 }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use slob_engine::ErrorKind as Kind;
+use slob_engine::{EngineError, ErrorKind as Kind};
 use slob_spec::Secret;
+use slob_testing::work::assert_says;
 
 use super::*;
 use crate::client::failed;
@@ -55,7 +56,7 @@ fn login(password: &str) -> Login {
     Login { user: Some(("u".into(), Secret::new(password))), sysdba: false }
 }
 
-fn refused(port: u16, login_timeout: Duration) -> (Kind, String) {
+fn refused(port: u16, login_timeout: Duration) -> EngineError {
     let begun = Instant::now();
     let driver = Thin { login_timeout, ..Thin::new(true, Wallet::default()) };
     // The driver rests a second after its last try by default.
@@ -67,7 +68,7 @@ fn refused(port: u16, login_timeout: Duration) -> (Kind, String) {
     assert!(begun.elapsed() < login_timeout + Duration::from_secs(30), "{:?}", begun.elapsed());
     let error = failed("connecting", &fault);
     assert!(!error.to_string().contains("S3CRET"), "{error}");
-    (error.kind(), error.to_string())
+    error
 }
 
 const AMPLE: Duration = Duration::from_secs(60);
@@ -76,21 +77,18 @@ const SHORT: Duration = Duration::from_millis(300);
 #[test]
 fn nobody_listens() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let (kind, error) = refused(port, AMPLE);
-    assert_eq!(kind, Kind::Connection, "{error}");
-    assert!(error.contains("connection refused") && error.contains("lsnrctl"), "{error}");
+    assert_says(&refused(port, AMPLE), Kind::Connection, &["connection refused", "lsnrctl"]);
 }
 
 #[test]
 fn a_listener_refuses() {
     for (code, word) in [(12514, "service"), (12505, "SID"), (12516, "12516")] {
         let text = format!("(DESCRIPTION=(TMP=)(VSNNUM=318767104)(ERR={code})(ERROR_STACK=))");
-        let (kind, error) = refused(says(packet(REFUSE, &[&[34, 0][..], &counted(&text)].concat())), AMPLE);
-        assert_eq!(kind, Kind::Connection, "{error}");
-        assert!(error.contains(word) && error.contains("lsnrctl"), "{error}");
+        let error = refused(says(packet(REFUSE, &[&[34, 0][..], &counted(&text)].concat())), AMPLE);
+        assert_says(&error, Kind::Connection, &[word, "lsnrctl"]);
     }
-    let (_, error) = refused(says(packet(REFUSE, &[34, 0, 0, 0])), AMPLE);
-    assert!(error.contains("refused"), "{error}");
+    let error = refused(says(packet(REFUSE, &[34, 0, 0, 0])), AMPLE);
+    assert!(error.to_string().contains("refused"), "{error}");
 }
 
 #[test]
@@ -100,25 +98,18 @@ fn a_listener_redirects_to_where_nobody_is() {
         format!("(ADDRESS=(PROTOCOL=TCP)(HOST=127.0.0.1)(PORT={nobody}))\0(DESCRIPTION=(CONNECT_DATA=))");
     let length = u16::try_from(text.len()).unwrap().to_be_bytes();
     let data = packet(DATA, &[&[0, 0], text.as_bytes()].concat());
-    let (kind, error) = refused(says_and_hangs([packet(REDIRECT, &length), data].concat()), AMPLE);
-    assert_eq!(kind, Kind::Connection, "{error}");
-    assert!(error.contains("connection refused"), "{error}");
+    let error = refused(says_and_hangs([packet(REDIRECT, &length), data].concat()), AMPLE);
+    assert_says(&error, Kind::Connection, &["connection refused"]);
     let nonsense = packet(DATA, b"\0\0nonsense");
-    let (_, error) = refused(says_and_hangs([packet(REDIRECT, &[0, 8]), nonsense].concat()), AMPLE);
-    assert!(error.contains("redirect"), "{error}");
+    let error = refused(says_and_hangs([packet(REDIRECT, &[0, 8]), nonsense].concat()), AMPLE);
+    assert!(error.to_string().contains("redirect"), "{error}");
 }
 
 #[test]
-fn a_listener_is_silent() {
-    let (kind, error) = refused(says_and_hangs(Vec::new()), SHORT);
-    assert_eq!(kind, Kind::Connection, "{error}");
-    assert!(error.contains("no answer within 0.3 s") && error.contains("firewall"), "{error}");
-}
-
-#[test]
-fn a_listener_closes_at_once() {
-    let (kind, error) = refused(says(Vec::new()), AMPLE);
-    assert_eq!(kind, Kind::Connection, "{error}");
+fn a_listener_is_silent_or_closes_at_once() {
+    let silent = refused(says_and_hangs(Vec::new()), SHORT);
+    assert_says(&silent, Kind::Connection, &["no answer within 0.3 s", "firewall"]);
+    assert_says(&refused(says(Vec::new()), AMPLE), Kind::Connection, &[]);
 }
 
 /// Each is an error in time, and never a panic.
@@ -133,7 +124,7 @@ fn a_listener_speaks_garbage() {
         let hanging = garbage.iter().map(|said| (says_and_hangs(said.clone()), SHORT));
         for (port, login_timeout) in garbage.iter().map(|said| (says(said.clone()), AMPLE)).chain(hanging) {
             scope.spawn(move || {
-                let (_, error) = refused(port, login_timeout);
+                let error = refused(port, login_timeout).to_string();
                 assert!(error.starts_with("connecting: ") && error.len() > 30, "{error}");
             });
         }
@@ -141,30 +132,22 @@ fn a_listener_speaks_garbage() {
 }
 
 #[test]
-fn a_server_that_demands_what_the_driver_lacks_says_what_to_change() {
+fn a_server_that_is_too_old_or_demands_what_the_driver_lacks_says_what_to_change() {
     // The version of the protocol, twelve bytes, and the flag: native network encryption is required.
-    let body = [&[1, 62][..], &[0; 12], &[0x10], &[0; 32]].concat();
-    let (kind, error) = refused(says_and_hangs(packet(ACCEPT, &body)), AMPLE);
-    assert_eq!(kind, Kind::Usage, "{error}");
-    assert!(error.contains("SQLNET.ENCRYPTION_SERVER"), "{error}");
-}
-
-#[test]
-fn a_server_that_is_too_old_is_refused() {
-    let body = [&[1, 44][..], &[0; 40]].concat();
-    let (kind, error) = refused(says_and_hangs(packet(ACCEPT, &body)), AMPLE);
-    assert_eq!(kind, Kind::Usage, "{error}");
-    assert!(error.contains("19c"), "{error}");
+    let demanding = [&[1, 62][..], &[0; 12], &[0x10], &[0; 32]].concat();
+    let old = [&[1, 44][..], &[0; 40]].concat();
+    for (body, words) in [(demanding, "SQLNET.ENCRYPTION_SERVER"), (old, "19c")] {
+        assert_says(&refused(says_and_hangs(packet(ACCEPT, &body)), AMPLE), Kind::Usage, &[words]);
+    }
 }
 
 #[test]
 fn unsupported_logins_are_refused_without_a_connection() {
-    let system = Login { user: None, sysdba: true };
-    let error = failed("connecting", &Thin::new(true, Wallet::default()).connect(&system, "").err().unwrap());
-    assert!(error.kind() == Kind::Usage && error.to_string().contains("client library"), "{error}");
-    let error =
-        failed("connecting", &Thin::new(true, Wallet::default()).connect(&login("x"), "").err().unwrap());
-    assert!(error.to_string().contains("//host:port/service"), "{error}");
+    let error = |login: &Login| {
+        failed("connecting", &Thin::new(true, Wallet::default()).connect(login, "").err().unwrap())
+    };
+    assert_says(&error(&Login { user: None, sysdba: true }), Kind::Usage, &["client library"]);
+    assert!(error(&login("x")).to_string().contains("//host:port/service"));
 }
 
 #[test]

@@ -5,7 +5,6 @@
 //! these tests pass with a note, unless CI=true.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +12,7 @@ use slob_engine::{Load, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, Sess
 use slob_engine_oracle::KIND;
 use slob_method::SchemaNo;
 use slob_spec::{RedoStress, StatisticsType};
+use slob_testing::available;
 use slob_testing::work::{options, schema, session_plan};
 
 use crate::wire::statements::{files, longest_part, met};
@@ -90,13 +90,8 @@ fn every_text_is_among_those_that_are_checked() {
 /// `None`, with a note, if it is not installed.
 fn tool(path: &str, is_usable: impl Fn() -> bool) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(path);
-    if path.exists() && is_usable() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{} is not there", path.display());
-    let _ =
-        writeln!(std::io::stderr(), "skipped: .ci/install-test-servers did not install {}", path.display());
-    None
+    let missing = format!(".ci/install-test-servers did not install {}", path.display());
+    available(if path.exists() && is_usable() { Ok(path) } else { Err(missing) })
 }
 
 fn folder_of(texts: &[(&str, String)]) -> tempfile::TempDir {

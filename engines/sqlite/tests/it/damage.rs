@@ -8,6 +8,7 @@ use crate::support::{self, LOAD, engine, folder, folder_of_the_parent, in_a_chil
 use rustix::process::{Resource, Rlimit, setrlimit};
 use slob_engine::{ErrorKind, LoadState, Slice};
 use slob_method::{RowState, Table};
+use slob_testing::work::assert_says;
 
 const PAGE: u64 = 8192;
 
@@ -65,9 +66,8 @@ fn child_without_room() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     setrlimit(Resource::Fsize, Rlimit { current: Some(0), maximum: Some(0) }).expect("lowering is allowed");
     let engine = engine(&folder_of_the_parent());
-    let error =
-        engine.session(&support::plan(0)).map(|_| ()).expect_err("there is no room for shared memory");
-    assert_eq!(error.kind(), ErrorKind::Space, "{error}");
+    let error = engine.session(&support::plan(0)).err().expect("there is no room for shared memory");
+    assert_says(&error, ErrorKind::Space, &[]);
     let states = engine.schemas().expect("readable without any room");
     assert!(states.len() == 2 && states.iter().all(|state| matches!(state.state, LoadState::Complete(_))));
     for state in states {
@@ -84,7 +84,7 @@ fn a_schema_with_a_table_of_others_is_not_dropped() {
     let other = rusqlite::Connection::open(&path).expect("a database");
     other.execute_batch("CREATE TABLE payroll(id); INSERT INTO payroll VALUES(1)").expect("writable");
     let refused = engine.drop_schema(schema(1)).expect_err("it holds another's table");
-    assert!(refused.kind() == ErrorKind::Usage && refused.to_string().contains("payroll"), "{refused}");
+    assert_says(&refused, ErrorKind::Usage, &["payroll"]);
     let rows = other.query_row("SELECT COUNT(*) FROM payroll", [], |row| row.get::<_, i64>(0));
     assert_eq!(rows.expect("it is still there"), 1);
     other.execute_batch("DROP TABLE payroll").expect("writable");
@@ -100,10 +100,7 @@ fn a_file_of_others_with_the_name_of_a_draft_is_left_untouched() {
     let draft = dir.path().join("slob1.db.new");
     std::fs::write(&draft, "someone's").expect("writable");
     let refused = engine.create_schema(&LOAD, schema(1)).expect_err("the name is taken");
-    assert!(
-        refused.kind() == ErrorKind::Usage && refused.to_string().contains("left untouched"),
-        "{refused}"
-    );
+    assert_says(&refused, ErrorKind::Usage, &["left untouched"]);
     assert_eq!(std::fs::read(&draft).expect("readable"), b"someone's");
     // Those that a killed load leaves are replaced: before its marker, and after it.
     std::fs::write(&draft, "").expect("writable");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use slob_engine::{Counter, ErrorKind, Outcome, Session, Snapshot};
 use slob_method::Batch;
-use slob_testing::work::{planned, workload};
+use slob_testing::work::{assert_says, planned, workload};
 
 use crate::support::{LOAD, engine, folder, folder_of_the_parent, in_a_child, load, plan};
 
@@ -115,14 +115,7 @@ fn child_with_few_descriptors() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(40), maximum }).expect("lowering is allowed");
     let engine = engine(&folder_of_the_parent());
-    let mut sessions = Vec::new();
-    let error = loop {
-        match engine.session(&plan(sessions.len() as u32)) {
-            Ok(session) => sessions.push(session),
-            Err(error) => break error,
-        }
-        assert!(sessions.len() < 40, "each takes descriptors");
-    };
-    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    assert!(error.to_string().contains("the limit is 40; raise `ulimit -n`"), "{error}");
+    let sessions = (0..40).map(|number| engine.session(&plan(number))).collect::<Result<Vec<_>, _>>();
+    let error = sessions.err().expect("each takes descriptors");
+    assert_says(&error, ErrorKind::Usage, &["the limit is 40; raise `ulimit -n`"]);
 }

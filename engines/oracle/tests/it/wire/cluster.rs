@@ -40,7 +40,7 @@ fn a_lost_instance_takes_only_its_own_sessions_with_it() {
         [0, 1].map(|number| work::session(engine.as_ref(), number, RedoStress::Lite).unwrap());
     bed.oracle.fail("@2: => cut");
     let (error, _) = error_of(second.as_mut(), &batch(0, 4, 3, 50));
-    assert!(error.kind() == ErrorKind::Connection && error.to_string().contains("session 1"), "{error}");
+    assert_says(&error, ErrorKind::Connection, &["session 1"]);
     executed(first.as_mut(), &batch(20, 4, 3, 50), None);
     engine.snapshot().unwrap();
 }

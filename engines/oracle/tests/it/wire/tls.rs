@@ -1,14 +1,12 @@
 //! Connections by TLS, with wallets.
 
+use slob_testing::openssl;
+
 use super::*;
 
 /// OpenSSL makes `ca.pem`, and `tls.pem` with the key of a server at 127.0.0.1.
 fn certificates(folder: &Path) {
-    let make = |arguments: &str| {
-        let done =
-            Command::new("openssl").args(arguments.split_whitespace()).current_dir(folder).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
+    let make = |arguments: &str| openssl(folder, arguments);
     let new = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
     make(&format!("{new} -subj /CN=authority -keyout ca.key -out ca.pem"));
     let ends = "-addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE";
@@ -17,17 +15,8 @@ fn certificates(folder: &Path) {
     std::fs::write(folder.join("tls.pem"), parts.concat()).unwrap();
 }
 
-/// The wallet has the net service name `slob_tp`.
-fn on_tls() -> Option<(Bed, tempfile::TempDir)> {
-    on_tls_for(false)
-}
-
-/// Clients need a certificate, as for an Autonomous Database.
-fn on_mutual_tls() -> Option<(Bed, tempfile::TempDir)> {
-    on_tls_for(true)
-}
-
-fn on_tls_for(certified: bool) -> Option<(Bed, tempfile::TempDir)> {
+/// The wallet has the net service name `slob_tp`. Clients may need a certificate, as for an Autonomous Database.
+fn on_tls(certified: bool) -> Option<(Bed, tempfile::TempDir)> {
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
     let [pem, authority] =
@@ -47,7 +36,7 @@ fn on_tls_for(certified: bool) -> Option<(Bed, tempfile::TempDir)> {
 /// The unzipped wallet of an Autonomous Database has only its folder.
 #[test]
 fn a_wallet_of_a_private_authority_is_trusted() {
-    let Some((bed, wallet)) = on_tls() else { return };
+    let Some((bed, wallet)) = on_tls(false) else { return };
     let wallet = wallet.path().display();
     let plain = bed.oracle.target();
     for target in [
@@ -63,17 +52,15 @@ fn a_wallet_of_a_private_authority_is_trusted() {
 
 #[test]
 fn a_certificate_that_is_not_trusted_says_how_to_trust_it() {
-    let Some((bed, wallet)) = on_tls() else { return };
+    let Some((bed, wallet)) = on_tls(false) else { return };
     let other = tempfile::tempdir().unwrap();
     certificates(other.path());
     std::fs::copy(other.path().join("ca.pem"), wallet.path().join("ewallet.pem")).unwrap();
     let target = format!("{}&wallet={}", bed.oracle.target(), wallet.path().display());
     let refused = |target: &str| bed.open_with(target, &[]).err().unwrap();
-    let error = refused(&target);
-    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("?wallet=FOLDER"), "{error}");
+    assert_says(&refused(&target), ErrorKind::Usage, &["?wallet=FOLDER"]);
     std::fs::remove_file(wallet.path().join("ewallet.pem")).unwrap();
-    let error = refused(&target);
-    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("ewallet.pem"), "{error}");
+    assert_says(&refused(&target), ErrorKind::Usage, &["ewallet.pem"]);
 }
 
 fn descriptor(bed: &Bed, more: &str) -> String {
@@ -85,7 +72,7 @@ fn descriptor(bed: &Bed, more: &str) -> String {
 
 #[test]
 fn a_descriptor_names_its_wallet() {
-    let Some((bed, wallet)) = on_tls() else { return };
+    let Some((bed, wallet)) = on_tls(false) else { return };
     let open = |more: &str| {
         let service = descriptor(&bed, more);
         let flags = [("ADMIN_SQLNET_SERVICE", service.as_str())];
@@ -110,7 +97,7 @@ fn sqlnet_ora_and_net_service_names_lead_to_wallets() {
         }
         return;
     }
-    let Some((bed, wallet)) = on_tls() else { return };
+    let Some((bed, wallet)) = on_tls(false) else { return };
     let said = |sqlnet: &str| {
         let admin = tempfile::tempdir().unwrap();
         let security = format!("(SECURITY = (MY_WALLET_DIRECTORY = \"{}\"))", wallet.path().display());
@@ -135,30 +122,22 @@ fn sqlnet_ora_and_net_service_names_lead_to_wallets() {
 
 #[test]
 fn a_server_that_demands_a_certificate_of_the_client_says_so() {
-    let Some((bed, wallet)) = on_mutual_tls() else { return };
+    let Some((bed, wallet)) = on_tls(true) else { return };
     let target = format!("{}&wallet={}", bed.oracle.target(), wallet.path().display());
     let said = || bed.open_with(&target, &[]).err().unwrap();
-    let error = said();
-    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
-    assert!(error.to_string().contains("demands a certificate"), "{error}");
+    assert_says(&said(), ErrorKind::Usage, &["demands a certificate"]);
     // The wallet has everything now, but with a key in it the driver takes public authorities alone.
     let all = ["ca.pem", "tls.pem"].map(|name| std::fs::read_to_string(wallet.path().join(name)).unwrap());
     std::fs::write(wallet.path().join("ewallet.pem"), all.concat()).unwrap();
-    let error = said();
-    assert!(
-        error.kind() == ErrorKind::Usage && error.to_string().contains("public authorities alone"),
-        "{error}"
-    );
+    assert_says(&said(), ErrorKind::Usage, &["public authorities alone"]);
 }
 
 /// The key of a wallet is encrypted; its password is a secret.
 #[test]
 fn the_password_of_a_wallet_opens_its_key() {
-    let Some((bed, wallet)) = on_tls() else { return };
+    let Some((bed, wallet)) = on_tls(false) else { return };
     let encrypt = "pkcs8 -topk8 -v2 aes-256-cbc -in tls.key -passout pass:S3CRET-word -out wallet.key";
-    let arguments = encrypt.split_whitespace();
-    let done = Command::new("openssl").args(arguments).current_dir(wallet.path()).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    openssl(wallet.path(), encrypt);
     let parts =
         ["wallet.key", "tls.crt"].map(|name| std::fs::read_to_string(wallet.path().join(name)).unwrap());
     std::fs::write(wallet.path().join("ewallet.pem"), parts.concat()).unwrap();
