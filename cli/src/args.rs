@@ -135,7 +135,10 @@ fn param_arg(param: &Param) -> Option<Arg> {
     // Most tests set these.
     let usual = "TARGET SCHEMAS THREADS_PER_SCHEMA SCALE UPDATE_PCT WORK_UNIT RATE RUN_TIME WARMUP RUN_NAME";
     let is_rare = usual.split(' ').all(|key| key != param.key);
-    let arg = arg.hide_short_help(is_rare).hide_long_help(is_of_another_engine(param));
+    // The target follows from the command line, the environment and ./slob.conf.
+    let is_of_another =
+        matches!(param.group, Group::Engine(own) if settings::scheme_of_target().is_some_and(|of| of != own));
+    let arg = arg.hide_short_help(is_rare).hide_long_help(is_of_another);
     let arg = match param.kind {
         Kind::Flag => {
             arg.num_args(0..=1).require_equals(true).default_missing_value("TRUE").value_name("TRUE|FALSE")
@@ -174,19 +177,14 @@ fn value_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The target follows from the command line, the environment and ./slob.conf.
-fn is_of_another_engine(param: &Param) -> bool {
-    let Group::Engine(engine) = param.group else { return false };
-    settings::scheme_of_target().is_some_and(|scheme| scheme != engine)
-}
-
 pub(crate) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
     matches.value_source(flag) == Some(clap::parser::ValueSource::CommandLine)
 }
 
 /// Help and versions go to stdout, mistakes to stderr with exit code 2.
 pub(crate) fn exit_with(error: clap::Error) -> ExitCode {
-    let error = with_example(with_own_tips(error));
+    let root = command();
+    let error = with_example(with_own_tips(error, &root), &root);
     // A closed pipe behind --help is no error.
     let _ = error.print();
     ExitCode::from(u8::from(error.use_stderr()) * 2)
@@ -194,7 +192,7 @@ pub(crate) fn exit_with(error: clap::Error) -> ExitCode {
 
 /// The library's tips go by letters: they offer `--gate` for the `--rate` of another command, or a flag as a value, and nothing
 /// for `rnu`.
-fn with_own_tips(mut error: clap::Error) -> clap::Error {
+fn with_own_tips(mut error: clap::Error, root: &Command) -> clap::Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
@@ -202,7 +200,6 @@ fn with_own_tips(mut error: clap::Error) -> clap::Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_none() => {
             let typed = text(ContextKind::InvalidSubcommand);
-            let root = command();
             let visible = root.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name);
             let nearest = visible.min_by_key(|name| strsim::damerau_levenshtein(name, &typed));
             if let Some(name) = nearest.filter(|name| strsim::damerau_levenshtein(name, &typed) <= 1) {
@@ -212,9 +209,9 @@ fn with_own_tips(mut error: clap::Error) -> clap::Error {
         ErrorKind::UnknownArgument => {
             let (typed, guess) = (text(ContextKind::InvalidArg), text(ContextKind::SuggestedArg));
             error.remove(ContextKind::Suggested);
-            let takers = takers_of(&typed);
+            let takers = takers_of(&typed, root);
             let is_begun = !guess.is_empty() && guess.starts_with(&typed);
-            let meant = command_of(&error).and_then(|(sub, _)| flag_meant(&typed, &sub));
+            let meant = command_of(&error, root).and_then(|(sub, _)| flag_meant(&typed, sub));
             if strsim::damerau_levenshtein(&typed, &guess) > 2 && !is_begun {
                 error.remove(ContextKind::SuggestedArg);
             }
@@ -270,24 +267,24 @@ fn flag_meant(typed: &str, sub: &Command) -> Option<String> {
 }
 
 /// The command of a mistake and its name, which its usage begins with.
-fn command_of(error: &clap::Error) -> Option<(Command, String)> {
+fn command_of<'a>(error: &clap::Error, root: &'a Command) -> Option<(&'a Command, String)> {
     let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return None };
     let usage = usage.to_string();
     let words = usage.split_whitespace().skip_while(|word| *word != "slob").skip(1);
-    let (mut sub, mut name) = (command(), "slob".to_owned());
+    let (mut sub, mut name) = (root, "slob".to_owned());
     for word in words {
-        let Some(below) = sub.find_subcommand(word).cloned() else { break };
+        let Some(below) = sub.find_subcommand(word) else { break };
         (sub, name) = (below, format!("{name} {word}"));
     }
     Some((sub, name))
 }
 
 /// The usage without the flag that the library would have guessed, and the first example of the command.
-fn with_example(mut error: clap::Error) -> clap::Error {
+fn with_example(mut error: clap::Error, root: &Command) -> clap::Error {
     if !matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::MissingRequiredArgument) {
         return error;
     }
-    let Some((sub, name)) = command_of(&error) else { return error };
+    let Some((sub, name)) = command_of(&error, root) else { return error };
     let help = sub.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let example = help.lines().skip_while(|line| *line != "Examples:").nth(1).unwrap_or_default();
     let example = example.trim_start().split("  ").next().unwrap_or_default();
@@ -298,19 +295,18 @@ fn with_example(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     if error.kind() == ErrorKind::UnknownArgument {
-        let mut sub = sub.bin_name(name);
+        let mut sub = sub.clone().bin_name(name);
         error.insert(ContextKind::Usage, ContextValue::StyledStr(sub.render_usage()));
     }
     error
 }
 
-fn takers_of(flag: &str) -> Vec<String> {
+fn takers_of(flag: &str, root: &Command) -> Vec<String> {
     const SHOWN: usize = 4;
     let has_it = |sub: &&Command| {
         let mut longs = sub.get_arguments().filter_map(Arg::get_long);
         !sub.is_hide_set() && flag.strip_prefix("--").is_some_and(|flag| longs.any(|long| long == flag))
     };
-    let root = command();
     let takers = root.get_subcommands().filter(has_it);
     takers.map(|sub| format!("`slob {}`", sub.get_name())).take(SHOWN).collect()
 }

@@ -84,14 +84,14 @@ fn all() -> Vec<Entry> {
         with("trend", is_results_dir, trend::trend),
         with("campaign", is_results_dir, campaigns::campaign),
         several(&several::SEARCH),
-        with("profile", is_of_profile, profile::profile),
+        with("profile", |param| is_common(param) || is_results_dir(param), profile::profile),
         with("plan", is_of_plan, searches::plan),
         alone("awr", awr::awr),
         several(&several::PROBE),
         with("conf", |_| true, about::conf),
         with("verify", is_of_verify, verify::verify),
         with("drop", is_of_drop, runs::remove),
-        with("doctor", is_of_doctor, machine::doctor),
+        with("doctor", |param| is_of_load(param) || is_of_probe(param), machine::doctor),
     ];
     let hidden = [
         with("info", is_results_dir, reports::info),
@@ -180,10 +180,6 @@ fn is_of_probe(param: &Param) -> bool {
     is_results_dir(param) || is_observer(param)
 }
 
-fn is_of_profile(param: &Param) -> bool {
-    is_common(param) || is_results_dir(param)
-}
-
 fn is_of_ladder(param: &Param) -> bool {
     is_common(param) || is_of_probe(param) || ["SCHEMAS", "THREADS_PER_SCHEMA", "SCALE"].contains(&param.key)
 }
@@ -195,10 +191,6 @@ fn is_of_drop(param: &Param) -> bool {
 
 fn is_of_verify(param: &Param) -> bool {
     is_common(param) || is_results_dir(param) || param.key == "LOAD_PARALLEL_DEGREE"
-}
-
-fn is_of_doctor(param: &Param) -> bool {
-    is_of_load(param) || is_of_probe(param)
 }
 
 fn is_of_selftest(param: &Param) -> bool {
