@@ -28,7 +28,6 @@ use slob_run::{
 use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
 use slob_trace::Tracer;
 
-use super::runs::refuse_tablespace;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
@@ -332,6 +331,20 @@ impl AtTarget {
         checks.extend(server.advice.iter().map(|advice| Check::warning("Server", advice, remedy)));
         Ok(())
     }
+}
+
+/// Data must not go elsewhere if the tablespace that names their place is missing.
+pub(super) fn refuse_tablespace(spec: &LoadSpec, server: &Server) -> Result<(), Failure> {
+    let Some(name) = spec.tablespace.as_ref().filter(|_| !server.capabilities.tablespaces) else {
+        return Ok(());
+    };
+    Err(usage!(
+        "TABLESPACE={name}: {} has no tablespaces. Nothing was loaded; `slob setup {}` loads without one, and a database that has \
+         them is named as in SLOB_TARGET={}",
+        spec.target,
+        spec.schemas,
+        registry::TABLESPACES_TARGET
+    ))
 }
 
 fn data(

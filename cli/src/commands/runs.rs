@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{ArgAction, ArgMatches, Args, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
-use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState, Server};
+use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
 use slob_facts::{Grade, verdicts};
 use slob_host::ProbePlan;
 use slob_record::{
@@ -21,7 +21,7 @@ use slob_run::{
 };
 use slob_spec::{LoadSpec, Param, RunSpec, Settings, Size};
 
-use super::machine::{machine_checks, measure_device, warn_of};
+use super::machine::{machine_checks, measure_device, refuse_tablespace, warn_of};
 use super::measuring::{Extras, KeptRun, measure_spec};
 use super::replays::{self, ReplayedRun};
 use super::reports::required;
@@ -179,20 +179,6 @@ fn load_all(
         }
     }
     Ok(load_sentence(&spec, &summary))
-}
-
-/// Data must not go elsewhere if the tablespace that names their place is missing.
-pub(super) fn refuse_tablespace(spec: &LoadSpec, server: &Server) -> Result<(), Failure> {
-    let Some(name) = spec.tablespace.as_ref().filter(|_| !server.capabilities.tablespaces) else {
-        return Ok(());
-    };
-    Err(usage!(
-        "TABLESPACE={name}: {} has no tablespaces. Nothing was loaded; `slob setup {}` loads without one, and a database that has \
-         them is named as in SLOB_TARGET={}",
-        spec.target,
-        spec.schemas,
-        registry::TABLESPACES_TARGET
-    ))
 }
 
 fn warn_of_page_cache(

@@ -10,7 +10,7 @@ use slob_facts::Judged;
 use slob_facts::format::capitalised;
 
 use crate::figure::{Figure, Figures, Kind, READS, WRITES};
-use crate::goal::DemandError;
+use crate::profile::DemandError;
 use crate::profile::{Histograms, Interval, Profile};
 use crate::summary::{LONG_S, length, moment, rank};
 

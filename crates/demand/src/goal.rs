@@ -10,29 +10,13 @@ use slob_spec::{Kind, LoadSpec, Settings, SpecErrors, Value};
 use crate::options::{Options, parse_time};
 use crate::runs::measured_by_run;
 use crate::{
-    By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Demand, Limits, Parameters, Profile, calibrate, compare,
-    solve,
+    By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Demand, DemandError, Limits, Parameters, Profile,
+    calibrate, compare, solve,
 };
 
 const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
 
 pub type Pairs = Vec<(&'static str, String)>;
-
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DemandError {
-    /// Nothing was changed.
-    #[error("{0}")]
-    Usage(String),
-    /// A run did not measure what it is for.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl DemandError {
-    pub(crate) fn measured_nothing(record: &Record) -> Self {
-        Self::Failed(format!("run {} measured nothing", record.id))
-    }
-}
 
 /// Must not repeat a run that was made before an interruption.
 pub trait Runs {
@@ -200,7 +184,8 @@ impl Target {
             let rate = parameters.rate;
             runs.say(&format!("calibration {nth} of at most {CALIBRATION_RUNS}: {rate} operations/s"));
             let record = runs.run(&format!("calibration-{nth}"), &pairs)?;
-            let measured = measured_by_run(&record).ok_or_else(|| DemandError::measured_nothing(&record))?;
+            let measured =
+                measured_by_run(&record).ok_or_else(|| DemandError::measured_nothing(&record.id))?;
             Ok((record.id, measured))
         })
     }

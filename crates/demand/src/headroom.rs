@@ -6,9 +6,10 @@ use std::num::NonZeroU32;
 use serde::Serialize;
 use slob_facts::thresholds::LOW_LOAD;
 
-use crate::goal::{DemandError, Goal, Runs, Target};
+use crate::goal::{Goal, Runs, Target};
 use crate::limits::HeadroomLimit;
 use crate::options::Options;
+use crate::profile::DemandError;
 use crate::search::{HeadroomEnd, HeadroomFound, Step as SearchStep, search_headroom};
 use crate::step::{Environment, HeadroomStep, NotCounted, times};
 use crate::{Calibrated, Figures, Parameters};
@@ -170,7 +171,7 @@ impl<R: Runs> StepSearch<'_, R> {
         self.result.measured.get_or_insert_with(|| Environment::of(&record));
         let columns = self.columns.iter().copied();
         let step = HeadroomStep::of(&record, factor, columns, self.count_cached);
-        Ok(Ok(step.ok_or_else(|| DemandError::measured_nothing(&record))?))
+        Ok(Ok(step.ok_or_else(|| DemandError::measured_nothing(&record.id))?))
     }
 }
 

@@ -8,7 +8,7 @@ use slob_facts::measured::mean_rate;
 use slob_facts::{Bottleneck, Judged, LatencyLimit, Lead, Run, bottleneck, figure};
 use slob_record::{KindRecord, Record};
 
-use crate::goal::DemandError;
+use crate::profile::DemandError;
 use crate::search::{KneeFound, KneePoint, KneeRules, Raised, search_knee};
 
 /// Steps of the rate, as parts of a closed loop's throughput.

@@ -33,15 +33,15 @@ mod untrusted;
 pub use demand::{At, By, Choice, ChoiceError, Demand, NotModelled, ReadsAre, not_modelled};
 pub use figure::{Figure, Figures, Kind};
 pub use fit::{Aim, CALIBRATION_RUNS, Calibrated, Fit, FitLine, TOLERANCE_PERCENT, calibrate, compare};
-pub use goal::{DemandError, Goal, LoadedTarget, Pairs, Runs, Target};
+pub use goal::{Goal, LoadedTarget, Pairs, Runs, Target};
 pub use headroom::{HeadroomResult, HeadroomSearched, find_headroom};
 pub use knee::{CurvePoint, KneeOptions, KneeResult, Levels, find_knee};
 pub use limits::{Basis, Break, HeadroomLimit, is_page_cache};
 pub use options::{Options, parse_time};
 pub use plan::{Costs, Limits, Measured, Parameters, Planned, solve};
 pub use profile::{
-    Bucket, Gap, Histograms, Interval, LeftOut, PROFILE_VERSION, Profile, ProfileError, Sample, Source,
-    Subject, choose, collect, merge, unique_names,
+    Bucket, DemandError, Gap, Histograms, Interval, LeftOut, PROFILE_VERSION, Profile, ProfileError, Sample,
+    Source, Subject, choose, collect, merge, unique_names,
 };
 pub use replay::{Parts, RESPONSE, ReplayInterval, ReplayResult, ReplayRun, Replayed, replay};
 pub use runs::{measured_by_run, sample_of_run};

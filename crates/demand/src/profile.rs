@@ -11,7 +11,6 @@ use slob_facts::Judged;
 use slob_measure::Facts;
 
 use crate::figure::{Figure, Figures, Kind};
-use crate::goal::DemandError;
 
 /// Readers accept this version and older ones.
 pub const PROFILE_VERSION: u32 = 1;
@@ -20,6 +19,22 @@ pub const PROFILE_VERSION: u32 = 1;
 pub(crate) const IMPOSSIBLE_PER_S: f64 = 1e14;
 /// More than a century.
 const MOST_SECONDS: f64 = 4e9;
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DemandError {
+    /// Nothing was changed.
+    #[error("{0}")]
+    Usage(String),
+    /// A run did not measure what it is for.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl DemandError {
+    pub(crate) fn measured_nothing(run: &str) -> Self {
+        Self::Failed(format!("run {run} measured nothing"))
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {

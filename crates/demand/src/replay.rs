@@ -7,9 +7,10 @@ use slob_facts::thresholds::FLASH_READ;
 use slob_facts::{Grade, Judged, Question, Run, figure, verdicts};
 use slob_record::Record;
 
-use crate::goal::{DemandError, Goal, Pairs, Runs, Target};
+use crate::goal::{Goal, Pairs, Runs, Target};
 use crate::limits::HeadroomLimit;
 use crate::options::Options;
+use crate::profile::DemandError;
 use crate::runs::{figures, histograms, steps};
 use crate::step::{Environment, HeadroomStep};
 use crate::timetable::Timetable;

@@ -5,8 +5,9 @@ use std::time::Duration;
 use jiff::civil::DateTime;
 use slob_spec::{Kind, RateSchedule, RateStep};
 
-use crate::goal::{DemandError, Goal, Pairs, Target};
+use crate::goal::{Goal, Pairs, Target};
 use crate::options::parse_time;
+use crate::profile::DemandError;
 use crate::{Parameters, Slot, Stretch, length};
 
 const LENGTH: Kind = Kind::Duration { min_s: 60, max_s: 366 * 86_400 };

@@ -61,3 +61,7 @@ impl From<EngineError> for RunError {
         Self::new(kind, error.to_string())
     }
 }
+
+pub(crate) fn panicked(who: &str) -> EngineError {
+    EngineError::new(ErrorKind::Fatal, who, "panicked: this is a fault of this program, please report it")
+}

@@ -14,7 +14,7 @@ use slob_record::{KeptOperation, OperationsWriter, RecordError, RunDirectory, Se
 use slob_spec::StatisticsType;
 
 use crate::RunError;
-use crate::sessions::panicked;
+use crate::error::panicked;
 use crate::tally::{Drain, MOST_KEPT, Tally};
 
 /// The argument of the script.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Display;
+use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,9 +19,8 @@ use slob_method::SchemaNo;
 use slob_observe::{NEVER, Observer};
 use slob_spec::{LoadSpec, Size};
 
+use crate::error::panicked;
 use crate::events::{LoadEvent, LoadObserver};
-use crate::prepare::{check_block_size, fresh_seed, schema_count};
-use crate::sessions::panicked;
 use crate::space::{check_free_space, check_room, nearest_existing, space_hint};
 use crate::{RunError, lock};
 
@@ -182,6 +182,24 @@ fn streams(spec: &LoadSpec, server: &Capabilities) -> usize {
 
 fn rows_of(slice: &Slice) -> u64 {
     slice.positions.end - slice.positions.start
+}
+
+pub(crate) fn schema_count(asked: u32) -> Result<u16, RunError> {
+    u16::try_from(asked).map_err(|_| RunError::usage("too many schemas"))
+}
+
+/// Every JSON reader keeps numbers below 2^48 exactly. 0 asks for a random seed.
+pub(crate) fn fresh_seed() -> u64 {
+    // Its keys come from the operating system's generator.
+    (RandomState::new().hash_one(0u8) >> 16).max(1)
+}
+
+/// BLOCK_SZ can't change the block size of an engine.
+pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunError> {
+    let Some(asked) = asked.filter(|asked| *asked != real) else { return Ok(()) };
+    Err(RunError::usage(format!(
+        "BLOCK_SZ is {asked}, but the blocks of this target have {real} bytes; set BLOCK_SZ={real} or leave it out"
+    )))
 }
 
 /// The size of slices depends on the target.
@@ -524,6 +542,18 @@ fn size_text(blocks: u64, block_bytes: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_size_that_is_written_out_is_the_servers_or_refused() {
+        for real in [8192, 16_384] {
+            assert!(check_block_size(None, real).is_ok() && check_block_size(Some(real), real).is_ok());
+        }
+        for (asked, real) in [(8192, 16_384), (16_384, 8192)] {
+            let error = check_block_size(Some(asked), real).unwrap_err();
+            assert_eq!(error.kind, crate::RunErrorKind::Usage);
+            assert!(error.to_string().contains(&format!("set BLOCK_SZ={real}")), "{error}");
+        }
+    }
 
     #[test]
     fn whole_tables_are_slices_only_where_that_pays() {

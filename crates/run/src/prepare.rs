@@ -1,6 +1,5 @@
 //! Checks before a run changes anything, and its statements as a script.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use slob_engine::{
@@ -11,7 +10,7 @@ use slob_host::ThreadLimit;
 use slob_method::{RowContent, SchemaNo};
 use slob_spec::{LoadSpec, Observe, Observers, RunSpec, Target, Workload};
 
-use crate::load::{new_load, rows_of_slice};
+use crate::load::{check_block_size, fresh_seed, new_load, rows_of_slice, schema_count};
 use crate::page_cache::PageCache;
 use crate::sampler::Topology;
 use crate::{ExternalScript, RunError};
@@ -68,16 +67,6 @@ pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = Sch
     (0..spec.workload.threads_per_schema.get()).flat_map(move |_| SchemaNo::up_to(schemas))
 }
 
-pub(crate) fn schema_count(asked: u32) -> Result<u16, RunError> {
-    u16::try_from(asked).map_err(|_| RunError::usage("too many schemas"))
-}
-
-/// Every JSON reader keeps numbers below 2^48 exactly. 0 asks for a random seed.
-pub(crate) fn fresh_seed() -> u64 {
-    // Its keys come from the operating system's generator.
-    (RandomState::new().hash_one(0u8) >> 16).max(1)
-}
-
 fn check_thread_limits(sessions: u64, server: &Server) -> Result<(), RunError> {
     let connections = u64::from(!server.capabilities.embedded);
     slob_host::check_thread_limits(sessions, connections).map_err(|ThreadLimit { limit, most, remedy }| {
@@ -106,14 +95,6 @@ pub(crate) fn check_observers(engine: &dyn Engine, observers: &Observers) -> Res
         }
     }
     Ok(())
-}
-
-/// BLOCK_SZ can't change the block size of an engine.
-pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunError> {
-    let Some(asked) = asked.filter(|asked| *asked != real) else { return Ok(()) };
-    Err(RunError::usage(format!(
-        "BLOCK_SZ is {asked}, but the blocks of this target have {real} bytes; set BLOCK_SZ={real} or leave it out"
-    )))
 }
 
 /// Fails unless schemas `1..=count` are complete.
@@ -234,21 +215,4 @@ fn planned(spec: &LoadSpec) -> Result<(Load, Vec<SchemaNo>), RunError> {
 
 fn schemas(count: u32) -> Result<Vec<SchemaNo>, RunError> {
     Ok(SchemaNo::up_to(schema_count(count)?).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_size_that_is_written_out_is_the_servers_or_refused() {
-        for real in [8192, 16_384] {
-            assert!(check_block_size(None, real).is_ok() && check_block_size(Some(real), real).is_ok());
-        }
-        for (asked, real) in [(8192, 16_384), (16_384, 8192)] {
-            let error = check_block_size(Some(asked), real).unwrap_err();
-            assert_eq!(error.kind, crate::RunErrorKind::Usage);
-            assert!(error.to_string().contains(&format!("set BLOCK_SZ={real}")), "{error}");
-        }
-    }
 }

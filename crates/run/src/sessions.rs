@@ -14,10 +14,11 @@ use slob_method::{Action, Batch, Op, Planner};
 use slob_record::{EdgeRecord, LossRecord, error_of_session};
 use slob_spec::SessionLoss;
 
+use crate::error::panicked;
 use crate::journal::Journal;
 use crate::lock;
 use crate::rendezvous::{Participant, Rendezvous};
-use crate::tally::{SessionTotals, Tally, seconds};
+use crate::tally::{LONGEST_BATCH, SessionTotals, Tally, seconds};
 use crate::turns::Turns;
 
 /// A session that lost its database waits before it connects again.
@@ -356,16 +357,10 @@ fn deadline(of_phase: Option<Instant>, begun: Instant, batch: &Batch, pauses: Du
     of_phase.into_iter().chain(of_batch).min()
 }
 
-pub(crate) fn panicked(who: &str) -> EngineError {
-    EngineError::new(ErrorKind::Fatal, who, "panicked: this is a fault of this program, please report it")
-}
-
 /// Bounds how late a stop is noticed, and keeps live figures fresh.
 const BATCH: Duration = Duration::from_millis(200);
 /// One batch of each session, where sessions share this host's CPUs with their server.
 const ROUND: Duration = Duration::from_millis(500);
-/// Slow operations may take it besides pauses. It is less than [`GRACE`].
-pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// Larger ones cost no less per operation.
 const LARGEST: usize = 8192;
 /// All sessions share this bound. An operation takes about 250 bytes, with its messages.

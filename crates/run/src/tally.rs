@@ -17,7 +17,9 @@ use slob_stats::{Histogram, Merge, Series, nanoseconds};
 
 use crate::lock;
 use crate::sampler::Sample;
-use crate::sessions::LONGEST_BATCH;
+
+/// Slow operations may take it besides pauses. It is less than the grace of a stop.
+pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
 
 /// It stops while sessions rest: a second of the series is a second of work, and open loops fall due on it.
 #[derive(Debug)]

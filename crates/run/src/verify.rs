@@ -11,7 +11,7 @@ use slob_method::{RowState, Table};
 use slob_record::Verification;
 
 use crate::journal::Acknowledged;
-use crate::prepare::fresh_seed;
+use crate::load::fresh_seed;
 use crate::{RunError, lock};
 
 /// A full verification reads pieces of so many rows.
