@@ -78,8 +78,7 @@ impl Forms {
             () if json => answer.json().map_err(|error| failed!("writing {} as JSON: {error}", A::NAME))?,
             () if csv => answer.csv(),
             () if markdown => answer.markdown(),
-            () if file.is_some() => answer.text_of_file(),
-            () => answer.text(),
+            () => answer.text(output::width().filter(|_| file.is_none())),
         };
         match file {
             Some(path) => output::write_file(path, &text),

@@ -45,7 +45,6 @@ fn main() -> ExitCode {
     // A core dump would hold passwords. Only the soft limit is lowered, so that hooks can raise it with `ulimit -c`.
     let limit = getrlimit(Resource::Core);
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });
-    output::width().into_iter().for_each(slob_report::fit_into);
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return args::exit_with(error),

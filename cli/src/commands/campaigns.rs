@@ -141,14 +141,14 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     let mut are_good = true;
     if conductor.search.is_some() && end.done > 0 {
         let compared = compare_headrooms(folder, Confidence::default())?;
-        output::print(&compared.text()).map_err(Failure::after_work)?;
+        output::print(&compared.text(output::width())).map_err(Failure::after_work)?;
         are_good = compared.are_good();
     } else if folder.schedule.has_neighbours() {
         if !folder.state.attempts.is_empty() {
             let compared = compare_neighbours(folder, Confidence::default());
             output::write_file(&directory.join(NEIGHBOURS_PAGE), &compared.html())
                 .map_err(Failure::after_work)?;
-            output::print(&compared.text()).map_err(Failure::after_work)?;
+            output::print(&compared.text(output::width())).map_err(Failure::after_work)?;
             are_good = compared.are_good();
         }
     } else if end.done > 0 {

@@ -88,7 +88,7 @@ pub(super) fn ladder(args: &LadderArgs, matches: &ArgMatches) -> Outcome {
     let rungs = Rungs::of(about, climb.rungs);
     forms.write(&rungs)?;
     if forms.is_page_alone() {
-        output::print(&rungs.text())?;
+        output::print(&rungs.text(output::width()))?;
     }
     Ok(forms.exit_code(&rungs, false))
 }

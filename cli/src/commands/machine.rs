@@ -638,7 +638,8 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
         Some(host) => measure_remote(&host, settings::copies_observer(&settings), &plan, &stop)?,
         None => measure_device(&plan, &stop)?,
     };
-    let text = if args.json { output::json("the result", &probe)? } else { probe_text(&probe) };
+    let text =
+        if args.json { output::json("the result", &probe)? } else { probe_text(&probe, output::width()) };
     output::print(&text)?;
     if probe.result.interrupted {
         output::say("interrupted: only what was measured until then is shown, and it is not saved");

@@ -9,7 +9,7 @@ use slob_engine::Purpose;
 use slob_facts::{GroupVerdicts, Run};
 use slob_record::{CONF_FILE, Record, SigningKey, Status, Together};
 use slob_report::html::run_page;
-use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, printed_report, text_report, with_digest};
+use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, text_report, with_digest};
 use slob_run::{CommonStart, ExternalScript, RunContext, RunEvent, RunObserver, ScriptMoment, prepare};
 use slob_spec::{RunSpec, Settings, to_conf_text};
 
@@ -56,14 +56,14 @@ pub(super) fn measure_spec(
     }
     // Views can be made again from the record.
     let folder = directory.publish(&mut record, extras.key).map_err(|error| {
-        say!("{}\n{}", printed_report(&record).trim_end(), compact_summary(&record).trim_end());
+        say!("{}\n{}", text_report(&record, output::width()).trim_end(), compact_summary(&record, output::width()).trim_end());
         failed!(
             "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \
              everything that was measured is printed above"
         )
     })?;
     let report = report_command(&folder);
-    let text = text_report(&record);
+    let text = text_report(&record, None);
     write_view(&folder, TEXT_REPORT, &with_digest(&slob_record::with_hidden_shown(&text)), &report);
     let page = with_digest(&run_page(&record));
     let has_charts = write_view(&folder, HTML_REPORT, &page, &format!("{report} --html"));
@@ -154,7 +154,11 @@ pub(super) struct KeptRun {
 
 impl KeptRun {
     pub(super) fn print(&self, full: bool) -> Result<(), Failure> {
-        let text = if full { printed_report(&self.record) } else { compact_summary(&self.record) };
+        let text = if full {
+            text_report(&self.record, output::width())
+        } else {
+            compact_summary(&self.record, output::width())
+        };
         let printed = output::print(&text).map_err(Failure::after_work);
         say!("\n{}", self.place());
         printed

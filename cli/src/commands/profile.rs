@@ -109,7 +109,7 @@ pub(super) fn profile(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
             Ok(ExitCode::SUCCESS)
         }
         Some(ProfileCommand::Diff { first, second }) => {
-            output::done(&profile_diff_text(&read(first)?, &read(second)?))
+            output::done(&profile_diff_text(&read(first)?, &read(second)?, output::width()))
         }
         None if args.inputs.is_empty() => from_server(args, matches),
         None => from_files(args, matches),
@@ -240,7 +240,8 @@ impl Shown {
             output::write_page(&profile_page(profiles), path)?;
         }
         if !self.json {
-            let texts: Vec<String> = profiles.iter().map(profile_text).collect();
+            let texts: Vec<String> =
+                profiles.iter().map(|profile| profile_text(profile, output::width())).collect();
             return output::print(&texts.join("\n\n"));
         }
         let each: Vec<_> = profiles.iter().map(WithSummary::of).collect();

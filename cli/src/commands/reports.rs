@@ -29,9 +29,7 @@ use slob_report::html::run_page;
 use slob_report::info::{
     self, AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, status_word, table,
 };
-use slob_report::{
-    Confidence, HTML_REPORT, compact_summary, compare_probe_text, printed_report, with_digest,
-};
+use slob_report::{Confidence, HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::{compare_headrooms, compare_neighbours, runs_of_campaign};
@@ -106,11 +104,11 @@ pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     output::done(&if args.compare_probe {
-        compare_probe_text(&record).map_err(Failure::usage)?
+        compare_probe_text(&record, output::width()).map_err(Failure::usage)?
     } else if args.summary {
-        compact_summary(&record)
+        compact_summary(&record, output::width())
     } else {
-        printed_report(&record)
+        text_report(&record, output::width())
     })
 }
 

@@ -343,7 +343,7 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     // The record's folder is named even if stdout fails.
     let printed = if args.json {
         let printed = output::print(&output::json("the record", record)?).map_err(Failure::after_work);
-        say!("\n{}\n{}", compact_summary(record).trim_end(), kept.place());
+        say!("\n{}\n{}", compact_summary(record, output::width()).trim_end(), kept.place());
         printed
     } else {
         kept.print(args.full)
@@ -375,7 +375,7 @@ impl Watch<'_> {
             return Ok(ExitCode::SUCCESS);
         }
         let gate = Gate::of(&self.required, &[], records, &[], Confidence::default());
-        let table = format!("\n{}", gate.text());
+        let table = format!("\n{}", gate.text(output::width()));
         match beside_json {
             true => output::say(table.trim_end()),
             false => output::print(&table).map_err(Failure::after_work)?,
@@ -400,7 +400,8 @@ fn repeated(settings: &Settings, times: u32, watch: &Watch<'_>, stop: &AtomicBoo
         say!("run {number} of {times}");
         let kept = match measure(settings, watch, stop) {
             Err(failure) if !records.is_empty() => {
-                output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
+                output::print(&repeats_text(&name, &records, output::width()))
+                    .map_err(Failure::after_work)?;
                 return Err(failure.after_work());
             }
             measured => measured?,
@@ -414,7 +415,7 @@ fn repeated(settings: &Settings, times: u32, watch: &Watch<'_>, stop: &AtomicBoo
         records.push(kept.record);
     }
     if !records.is_empty() {
-        output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
+        output::print(&repeats_text(&name, &records, output::width())).map_err(Failure::after_work)?;
     }
     match cut_short {
         Some(record) => conclude(&record, watch.strict),

@@ -247,12 +247,12 @@ pub(super) fn plan(args: &PlanArgs, matches: &ArgMatches) -> Outcome {
     let is_written = missed.is_empty() || args.force;
     let path = args.output.as_deref();
     if let Some(path) = path.filter(|_| is_written) {
-        output::write_page(&plan_conf(&view), path)?;
+        output::write_page(&plan_conf(&view, output::width()), path)?;
     }
     output::print(&match (args.demand.json, path) {
         (true, _) => output::json("the plan", &view)?,
-        (false, None) if is_written => plan_conf(&view),
-        (false, _) => plan_table(&view),
+        (false, None) if is_written => plan_conf(&view, output::width()),
+        (false, _) => plan_table(&view, output::width()),
     })?;
     if !missed.is_empty() {
         let place = path.map_or_else(|| "slob.conf".into(), Path::to_string_lossy);
@@ -348,7 +348,8 @@ impl HeadroomArgs {
     fn write<A: Answer>(&self, answer: &A, page: &Path) -> Result<(), Failure> {
         let page = self.html.as_deref().filter(|file| !file.is_empty()).map_or(page, Path::new);
         output::write_page(&answer.html(), page).map_err(Failure::after_work)?;
-        let text = if self.demand.json { output::json(A::NAME, answer)? } else { answer.text() };
+        let text =
+            if self.demand.json { output::json(A::NAME, answer)? } else { answer.text(output::width()) };
         output::print(&text).map_err(Failure::after_work)
     }
 }

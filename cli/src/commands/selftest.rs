@@ -178,7 +178,7 @@ impl<'a> EndToEnd<'a> {
             report.section("The database's host");
             record.observed.iter().for_each(|server| report.add(&seen(server)));
             report.section("Report of the run");
-            report.add(&format!("```text\n{}\n```\n", text_report(&record).trim_end()));
+            report.add(&format!("```text\n{}\n```\n", text_report(&record, None).trim_end()));
         }
     }
 

@@ -5,7 +5,7 @@ use slob_facts::table::Table;
 use strum::IntoStaticStr;
 
 use crate::html::layout::View;
-use crate::page::{Page, WIDTH};
+use crate::page::Page;
 
 /// The order is a script's: what is not known must not pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr)]
@@ -38,13 +38,9 @@ pub trait Answer: Serialize {
         None
     }
 
-    /// As it is printed.
-    fn text(&self) -> String {
-        self.page().into_text()
-    }
-
-    fn text_of_file(&self) -> String {
-        self.page().of_width(WIDTH)
+    /// For a terminal of so many columns, or for files and pipes.
+    fn text(&self, columns: Option<usize>) -> String {
+        self.page().into_text(columns)
     }
 
     fn markdown(&self) -> String {

@@ -103,7 +103,8 @@ fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
     if has_digest && with_digest(view) != saved {
         return differs("was edited: its digest is another one");
     }
-    let made = if is_page { run_page(record) } else { with_hidden_shown(&text_report(record)).into_owned() };
+    let made =
+        if is_page { run_page(record) } else { with_hidden_shown(&text_report(record, None)).into_owned() };
     // `slob report` prints a view without its digest.
     if made == if has_digest { view } else { &saved } {
         return Some(Recheck::new(true, format!("{name} is what the record says")));

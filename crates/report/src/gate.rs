@@ -234,12 +234,8 @@ impl Answer for Gate {
         Some(self.outcome)
     }
 
-    fn text(&self) -> String {
-        self.table().terminal(crate::page::narrow())
-    }
-
-    fn text_of_file(&self) -> String {
-        self.table().terminal(None)
+    fn text(&self, columns: Option<usize>) -> String {
+        self.table().terminal(crate::page::narrow(columns))
     }
 
     fn markdown(&self) -> String {

@@ -123,7 +123,7 @@ pub(crate) fn write_verdicts(page: &mut Page, groups: &[(&str, &GroupVerdicts)])
 }
 
 /// A figure that a BAD verdict forbids has the reason instead of a mean.
-pub fn repeats_text(name: &str, records: &[Record]) -> String {
+pub fn repeats_text(name: &str, records: &[Record], columns: Option<usize>) -> String {
     let group = Group::of(name, records);
     let mut page = Page::default();
     page.section(&format!("{} runs of {name}", records.len()));
@@ -158,7 +158,7 @@ pub fn repeats_text(name: &str, records: &[Record]) -> String {
         "The mean of more such runs lies within the noise of this one, at {} % confidence. Compare: `slob compare {name} OTHER`.",
         fixed(100.0 * Confidence::default().ratio(), 0)
     ));
-    page.into_text()
+    page.into_text(columns)
 }
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn repeats_of_a_crowded_run_show_responses_before_operations() {
-        let text = repeats_text("full", &[records::crowded_run(), records::crowded_run()]);
+        let text = repeats_text("full", &[records::crowded_run(), records::crowded_run()], None);
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} is not in {text}"));
         assert!(
             at("p99 of a response") < at("p99 of an operation")
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn repeats_have_a_mean_a_spread_and_a_noise_and_bad_ones_a_reason() {
         let good = [records::direct_read_run(), records::direct_read_run()];
-        let text = repeats_text("raw", &good);
+        let text = repeats_text("raw", &good, None);
         assert!(text.contains("2 runs of raw") && text.contains("Noise %"), "{text}");
         let bad = [records::direct_read_run(), records::page_cache_run()];
-        let text = repeats_text("raw", &bad);
+        let text = repeats_text("raw", &bad, None);
         assert!(text.contains("Physical? of raw is BAD (1 of 2 runs"), "{text}");
     }
 }

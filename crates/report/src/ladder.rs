@@ -161,16 +161,16 @@ mod tests {
             )
         };
         let own = figures(&record);
-        assert!(!own.1 && !crate::text_report(&record).contains("by the kernel's trace"));
+        assert!(!own.1 && !crate::text_report(&record, None).contains("by the kernel's trace"));
         record.latencies = Latencies::default();
         record.counters = [(Counter::PhysicalReads, 1000)].into();
         record.server_counters = slob_measure::Counters::default();
         let (mean_us, is_kernels, p99_us) = figures(&record);
         assert!(is_kernels && mean_us != own.0 && (p99_us.unwrap() - 180.0).abs() < 3.0, "{p99_us:?}");
-        let text = crate::text_report(&record);
+        let text = crate::text_report(&record, None);
         assert!(text.contains("Physical read latency, by the kernel's trace"), "{text}");
         assert!(text.contains("The kernel timed the physical reads"), "{text}");
-        assert!(crate::compact_summary(&record).contains("us, by the kernel)"));
+        assert!(crate::compact_summary(&record, None).contains("us, by the kernel)"));
         let page = crate::html::run_page(&record);
         assert!(page.contains("physical read, by the kernel") && page.contains("it does not time its reads"));
         record.counters.set(Counter::PhysicalReadTimeNs, 5_000_000);
@@ -206,11 +206,12 @@ mod tests {
     fn a_run_without_a_trace_has_neither_section_nor_charts() {
         let record = records::direct_read_run();
         assert!(
-            charts(&record).is_empty() && !crate::text_report(&record).contains("Where a read's time goes")
+            charts(&record).is_empty()
+                && !crate::text_report(&record, None).contains("Where a read's time goes")
         );
         let record = traced(record, 100);
         assert_eq!(charts(&record).len(), 2);
-        let text = crate::text_report(&record);
+        let text = crate::text_report(&record, None);
         assert!(
             text.contains("Where a read's time goes") && text.contains("10.0 % of the reads came from"),
             "{text}"

@@ -29,8 +29,5 @@ pub use answer::{Answer, Outcome};
 pub use change::{Confidence, NoConfidence};
 pub use folder::{HTML_REPORT, TEXT_REPORT, check_run, with_digest};
 pub use group::{JudgedRun, repeats_text};
-pub use page::fit_into;
 pub use recheck::Recheck;
-pub use sections::{
-    NoComparison, compact_summary, compare_probe_text, printed_report, probe_text, text_report,
-};
+pub use sections::{NoComparison, compact_summary, compare_probe_text, probe_text, text_report};

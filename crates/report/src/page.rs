@@ -1,7 +1,5 @@
 //! A page as blocks, and its text. HTML shows the same blocks.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use slob_facts::table::wrapped;
 
 pub(crate) use slob_facts::table::{Column, ColumnOf, Table};
@@ -10,18 +8,11 @@ pub(crate) use slob_facts::table::{Column, ColumnOf, Table};
 pub(crate) const WIDTH: usize = 100;
 /// Narrower lines break words and numbers.
 const LEAST_WIDTH: usize = 60;
-/// Columns of the printed page.
-static PRINTED: AtomicUsize = AtomicUsize::new(WIDTH);
 const FACT_INDENT: usize = 15;
 
-/// Fits what is printed from now on into a terminal of so many columns.
-pub fn fit_into(columns: usize) {
-    PRINTED.store(columns.clamp(LEAST_WIDTH, WIDTH), Ordering::Relaxed);
-}
-
-/// The terminal's width, if it is less than that of files.
-pub(crate) fn narrow() -> Option<usize> {
-    Some(PRINTED.load(Ordering::Relaxed)).filter(|width| *width < WIDTH)
+/// The width of a text on a terminal of so many columns, if it is less than that of files.
+pub(crate) fn narrow(columns: Option<usize>) -> Option<usize> {
+    columns.filter(|columns| *columns < WIDTH).map(|columns| columns.max(LEAST_WIDTH))
 }
 
 #[derive(Clone, Debug)]
@@ -107,11 +98,9 @@ impl Page {
         parts.map(part).collect::<String>().trim_end().to_owned() + "\n"
     }
 
-    pub(crate) fn into_text(self) -> String {
-        self.of_width(PRINTED.load(Ordering::Relaxed))
-    }
-
-    pub(crate) fn of_width(self, width: usize) -> String {
+    /// For a terminal of so many columns, or for files and pipes.
+    pub(crate) fn into_text(self, columns: Option<usize>) -> String {
+        let width = narrow(columns).unwrap_or(WIDTH);
         let mut text = Text { width, text: String::new(), after_table: false };
         self.blocks.iter().for_each(|block| text.block(block));
         text.text
@@ -204,7 +193,7 @@ mod tests {
             "3".repeat(30),
         ]]));
         for width in [100, 80, 72] {
-            let text = page.clone().of_width(width);
+            let text = page.clone().into_text(Some(width));
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert_eq!(widest, Some(width), "{text}");
             assert!(text.starts_with("LEFT ") && text.lines().next().unwrap().ends_with("right"));
@@ -215,7 +204,7 @@ mod tests {
     fn long_values_hang() {
         let mut page = Page::default();
         page.fact("Name", &"word ".repeat(30));
-        let text = page.into_text();
+        let text = page.into_text(None);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("Name           word") && lines[1].starts_with("               word"));

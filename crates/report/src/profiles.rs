@@ -53,11 +53,11 @@ fn source_words(source: Source) -> &'static str {
     }
 }
 
-pub fn profile_text(profile: &Profile) -> String {
+pub fn profile_text(profile: &Profile, columns: Option<usize>) -> String {
     let mut page = Page::default();
     page.section(&title(profile));
     write_profile(&mut page, profile);
-    page.into_text()
+    page.into_text(columns)
 }
 
 fn title(profile: &Profile) -> String {
@@ -289,7 +289,7 @@ fn not_modelled_table(list: &[NotModelled]) -> Table {
     }))
 }
 
-pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
+pub fn profile_diff_text(one: &Profile, other: &Profile, columns: Option<usize>) -> String {
     let mut page = Page::default();
     page.section("Profiles compared");
     for (name, profile) in [("First", one), ("Second", other)] {
@@ -299,7 +299,7 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
     }
     let (Some(first), Some(second)) = (Summary::of(one), Summary::of(other)) else {
         page.paragraph("One of them holds no interval.");
-        return page.into_text();
+        return page.into_text(columns);
     };
     page.section("Facts");
     let mut table = Table::new(["", "First", "Second"].map(Column::left));
@@ -322,7 +322,7 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
         table.row([&[change.figure.title().to_owned()][..], &pair(change.p95), &pair(change.peak)].concat());
     }
     page.table(&table);
-    page.into_text()
+    page.into_text(columns)
 }
 
 const OVER_TIME: [(Figure, Colour); 7] = [
@@ -548,20 +548,20 @@ mod tests {
         let mut cached = profile("PROD");
         assert_eq!(page_cache_intervals(&cached), None);
         cached.intervals[0].figures.set(Figure::ReadUs, 23.0);
-        let text = profile_text(&cached);
+        let text = profile_text(&cached, None);
         assert!(
             text.contains("it served reads in 1 of 1 interval: their mean read is shorter than flash"),
             "{text}"
         );
         cached.intervals[0].figures.set(Figure::ReadUs, 400.0);
         assert_eq!(page_cache_intervals(&cached), Some((0, 1)));
-        assert!(!profile_text(&cached).contains("Page cache"));
+        assert!(!profile_text(&cached, None).contains("Page cache"));
     }
 
     #[test]
     fn what_a_planner_asks_and_the_source_lacks_is_not_known() {
         let mut profile = profile("PROD");
-        let text = profile_text(&profile);
+        let text = profile_text(&profile, None);
         for (name, _) in FACTS {
             let line = text.lines().find(|line| line.starts_with(name)).unwrap();
             assert!(line.ends_with(NOT_KNOWN), "{line}");
@@ -572,7 +572,7 @@ mod tests {
             bound: slob_measure::Bound::About,
             method: "x".into(),
         });
-        let text = profile_text(&profile);
+        let text = profile_text(&profile, None);
         assert!(text.contains("728.0 MiB") && text.contains("SCALE x schemas of about 360.0 MiB"), "{text}");
     }
 }

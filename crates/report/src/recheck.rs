@@ -517,7 +517,7 @@ mod tests {
     #[test]
     fn a_report_holds_the_digest_of_its_record() {
         let record = records::direct_read_run();
-        let report = text_report(&record);
+        let report = text_report(&record, None);
         assert_eq!(digest_in_report(&report), Some(&*digest_of(&record).unwrap()));
         let mut edited = record;
         edited.configuration[0].value.push('0');

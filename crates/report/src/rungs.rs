@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(Rung::of_run(Path::Storage, &record).remarks[0], "io_method=worker");
         let past = Rung::impossible(Path::PastCache, "no such reads.");
         let rungs = Rungs::of("Blocks of 8 KiB.".into(), vec![past, storage]);
-        let text = rungs.text();
+        let text = rungs.text(None);
         assert!(text.contains("past the buffer cache: not possible: no such reads"), "{text}");
         assert!(rungs.html().contains("database, from storage"));
         assert!(rungs.table().json().contains("\"cpu_us_per_read\": null"), "{}", rungs.table().json());

@@ -11,7 +11,7 @@ pub(crate) use self::device::{ABOVE_PROBE, beside_probe};
 pub use self::device::{NoComparison, compare_probe_text};
 pub(crate) use self::setup::source_words;
 
-use crate::page::{Block, Column, Page, WIDTH};
+use crate::page::{Block, Column, Page};
 use slob_facts::format::{fixed, plural, seconds};
 use slob_facts::measured::OfferedLoad;
 use slob_facts::table::Table;
@@ -85,24 +85,14 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section::new(Group::Sources, setup::sources),
 ];
 
-/// The report as its file holds it.
-pub fn text_report(record: &Record) -> String {
-    report(record).of_width(WIDTH)
-}
-
-/// The report as it is printed.
-pub fn printed_report(record: &Record) -> String {
-    report(record).into_text()
-}
-
-fn report(record: &Record) -> Page {
+pub fn text_report(record: &Record, columns: Option<usize>) -> String {
     let figures = Run::of(record);
     let mut page = Page::default();
     SECTIONS.iter().for_each(|section| section.write(&mut page, &figures));
-    page
+    page.into_text(columns)
 }
 
-pub fn probe_text(probe: &SavedProbe) -> String {
+pub fn probe_text(probe: &SavedProbe, columns: Option<usize>) -> String {
     let mut page = Page::default();
     page.section("Device without a database (probe)");
     page.fact("Host", &probe.host);
@@ -114,7 +104,7 @@ pub fn probe_text(probe: &SavedProbe) -> String {
         Some(ceiling) => format!("Ceiling: {} random reads/s.", fixed(ceiling, 0)),
         None => "Ceiling: not known, no step of random reads was completed.".into(),
     });
-    page.into_text()
+    page.into_text(columns)
 }
 
 fn title(page: &mut Page, figures: &Run<'_>) {
@@ -171,7 +161,7 @@ fn key_figures(page: &mut Page, figures: &Run<'_>) {
     }
 }
 
-pub fn compact_summary(record: &Record) -> String {
+pub fn compact_summary(record: &Record, columns: Option<usize>) -> String {
     let figures = Run::of(record);
     let mut page = Page::default();
     let sessions = plural(u64::from(record.workload.sessions()), "session");
@@ -204,7 +194,7 @@ pub fn compact_summary(record: &Record) -> String {
             with_commands(&mut page, &format!("{:<24}->", ""), &remedy);
         }
     }
-    page.into_text()
+    page.into_text(columns)
 }
 
 fn summarised_load(figures: &Run<'_>) -> String {

@@ -31,7 +31,7 @@ fn damaged_summaries_do_no_harm() {
         let scale = random.one_in(2).then(|| variants.first().map(|variant| variant.name.clone())).flatten();
         let options = Options { scale, ..Options::default() };
         let Ok(analysis) = Analysis::of(&runs, &variants, &slob_r_tables(), &options) else { return };
-        assert!(!analysis.text().is_empty() && !analysis.csv().is_empty());
+        assert!(!analysis.text(None).is_empty() && !analysis.csv().is_empty());
         serde_json::to_string(&analysis).unwrap();
         // Pages are large; some show what all would.
         if random.one_in(8) {

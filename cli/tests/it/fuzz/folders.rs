@@ -100,7 +100,7 @@ fn damaged_probes_do_no_harm() {
     each("probes", 300, 16, |random| {
         fs::write(&path, damaged(&json, random)).unwrap();
         if let Some(probe) = latest_probe(folder.path(), "h", &device, 8192) {
-            assert!(!probe_text(&probe).is_empty());
+            assert!(!probe_text(&probe, None).is_empty());
         }
     });
 }

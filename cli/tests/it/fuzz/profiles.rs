@@ -43,7 +43,7 @@ fn damaged_profiles_do_no_harm() {
             false => other_values(&words, random),
         };
         let Ok(profile) = Profile::read(text.as_bytes()) else { return };
-        let _ = (Summary::of(&profile), profile_text(&profile));
+        let _ = (Summary::of(&profile), profile_text(&profile, None));
         if random.one_in(8) {
             let _ = profile_page(std::slice::from_ref(&profile));
         }

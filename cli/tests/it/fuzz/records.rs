@@ -17,15 +17,15 @@ use slob_report::{Confidence, compact_summary, compare_probe_text, text_report};
 
 use super::damage::{self, Random, SCRIPT};
 use super::each;
+use crate::common::SAVED;
 
 fn fixtures() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/record/tests/fixtures/v1");
-    list_runs(&folder).unwrap().into_iter().map(|run| run.join("run.json")).collect()
+    list_runs(Path::new(SAVED)).unwrap().into_iter().map(|run| run.join("run.json")).collect()
 }
 
 fn use_all(record: &Record, good: &Record, random: &mut Random) {
-    assert!(!text_report(record).is_empty() && !compact_summary(record).is_empty());
-    let _ = (compare_probe_text(record), verdicts(record), hlog(record), series_csv(record));
+    assert!(!text_report(record, None).is_empty() && !compact_summary(record, None).is_empty());
+    let _ = (compare_probe_text(record, None), verdicts(record), hlog(record), series_csv(record));
     let columns: Vec<_> = info::all_columns().collect();
     let rows = [record, good].map(|record| info::cells(&Run::of(record), &columns));
     let table = info::table(columns.iter().map(|column| column.name), &columns, rows);
@@ -37,13 +37,13 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
     let groups = &three[..if random.one_in(2) { 2 } else { 3 }];
     let diff = Diff::of(groups, Confidence::default());
     if let Ok(diff) = &diff {
-        assert!(!diff.text().is_empty());
+        assert!(!diff.text(None).is_empty());
         serde_json::to_string(diff).unwrap();
     }
     let runs: Vec<_> = second.iter().filter_map(|record| run_of(&Run::of(record))).collect();
     let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
     let options = Options::default();
-    let _ = Analysis::of(&runs, &variants, &slob_r_tables(), &options).map(|analysis| analysis.text());
+    let _ = Analysis::of(&runs, &variants, &slob_r_tables(), &options).map(|analysis| analysis.text(None));
     // Pages are large; some show what all would.
     if random.one_in(8) {
         assert!(!run_page(record).contains(SCRIPT));

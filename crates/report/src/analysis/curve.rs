@@ -415,7 +415,7 @@ mod tests {
     fn responses_lead_in_a_search_of_crowded_runs() {
         let point = CurvePoint::of(&records::crowded_run(), false).unwrap();
         let found = KneeResult { knee_sessions: Some(16), knee_rate_per_s: None, ..curve(vec![point]).0 };
-        let text = Curve(found).text();
+        let text = Curve(found).text(None);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             words.contains("mean of a response 48.3 ms, p99 134 ms, mean of an operation 12.9 ms"),

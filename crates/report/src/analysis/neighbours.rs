@@ -654,7 +654,7 @@ mod tests {
         assert!(protection.sentence.ends_with("/s with limited (-87.5 %)."), "{}", protection.sentence);
         assert!((free.fairness[0].index - jain(&[0.4, 0.9]).unwrap()).abs() < 1e-6);
         assert!((compared.start_spread_ms.unwrap()).abs() < 1e-9);
-        let text = compared.text();
+        let text = compared.text(None);
         assert!(text.contains("beside b") && text.contains("-60.0 %"), "{text}");
         assert!(compared.html().contains("data-chart=\"kept\""));
         assert_eq!(compared.csv().lines().count(), 1 + 2 * 2);
@@ -685,7 +685,7 @@ mod tests {
         let bad = judge(&[("a", 1, Grade::Bad, "client_side_full"), ("b", 1, Grade::Good, "")]);
         let title = format!("{} BAD", Question::CpuToSpare.title());
         assert_eq!(holes(&bad), [Some(title.clone()), None]);
-        for text in [bad.text(), bad.html()] {
+        for text in [bad.text(None), bad.html()] {
             assert!(
                 text.contains(&format!("hole: {title}")) && text.contains("of a beside b is BAD"),
                 "{text}"
@@ -707,7 +707,7 @@ mod tests {
         let compared = compared(&all, &["free"]);
         assert!(compared.variants[0].cells.iter().all(|cell| cell.change.is_none()));
         assert_eq!(compared.variants[0].cells[0].words(), "hole: no run");
-        let text = compared.text();
+        let text = compared.text(None);
         assert!(text.contains("a beside b, round 1: b: connection refused"), "{text}");
     }
 }

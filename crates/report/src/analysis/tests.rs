@@ -85,7 +85,7 @@ fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
             }
         }
         // The text has the digits of the independent figures.
-        let text = analysis.text();
+        let text = analysis.text(None);
         for (at, sessions) in [Some(8), Some(16), Some(32), None].into_iter().enumerate() {
             let values: Vec<Option<f64>> = table
                 .rows
@@ -121,7 +121,7 @@ fn scaled_tables_make_the_chosen_variant_one() {
             / independent(SAMPLE, &table.title, "RAW", Some(16));
         assert!((xfs.cells[1].scaled.unwrap() - expected).abs() < 1e-12);
     }
-    assert!(analysis.text().contains("Relative to RAW:"));
+    assert!(analysis.text(None).contains("Relative to RAW:"));
     let none = Options { scale: Some("ZFS".into()), ..options };
     let error = Analysis::of(&runs, &variants, &slob_r_tables(), &none).unwrap_err();
     assert_eq!(error.to_string(), "there is no variant 'ZFS' to scale by; there are XFS, EXT3, RAW");
@@ -276,7 +276,7 @@ fn single_runs_make_no_statement_about_noise() {
     assert_eq!(table.rows[0].cells[0].slob_r_mean, None);
     assert_eq!((table.rows[0].cells[0].mean, table.rows[0].cells[0].low), (Some(100.0), None));
     assert!(table.pairs[0].verdict.contains("(a side has a single run)"), "{:?}", table.pairs);
-    assert!(analysis.text().contains("repeat three times or more"));
+    assert!(analysis.text(None).contains("repeat three times or more"));
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn a_variant_without_the_figure_is_named_beside_those_with_it() {
     let table = &analysis.tables[0];
     assert_eq!((table.rows.len(), table.lacking.len()), (1, 1));
     assert!(table.lacking[0].contains("blind has no physical writes per second"), "{:?}", table.lacking);
-    assert!(analysis.text().contains("blind has no physical writes"));
+    assert!(analysis.text(None).contains("blind has no physical writes"));
 }
 
 fn two_variants(second: fn() -> Record) -> Vec<Run> {
@@ -368,7 +368,7 @@ fn reads_of_a_page_cache_are_not_praised() {
     );
     let buffered = table.rows.iter().find(|row| row.variant == "buffered").unwrap();
     assert_eq!(buffered.label(&table.rests_on), "buffered (Physical? BAD)");
-    let (text, page) = (analysis.text(), analysis.html());
+    let (text, page) = (analysis.text(None), analysis.html());
     for words in ["times the figure", "faster", "slower"] {
         assert!(!text.contains(words) && !page.contains(words), "{words}");
     }

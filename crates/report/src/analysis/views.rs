@@ -478,7 +478,7 @@ mod tests {
         let spec = TableSpec { title: "read".into(), model: "read".into(), metric: Metric::Reads };
         let options = Options::default();
         let analysis = Analysis::of(&runs, &[Variant::whole("raw")], &[spec], &options).unwrap();
-        assert!(analysis.text().contains("read (2), CPU (1)"), "{}", analysis.text());
+        assert!(analysis.text(None).contains("read (2), CPU (1)"), "{}", analysis.text(None));
         assert!(analysis.html().contains("read (2), CPU (1)"));
     }
 

@@ -53,7 +53,7 @@ fn group(name: &str, rates: &[f64]) -> Vec<Record> {
 fn two_runs() {
     let diff = two(&[records::direct_read_run()], &[records::page_cache_run()]);
     assert!(diff.statements.last().unwrap().contains("repeat both sides"), "{:?}", diff.statements);
-    insta::assert_snapshot!(diff.text());
+    insta::assert_snapshot!(diff.text(None));
 }
 
 #[test]
@@ -66,13 +66,14 @@ fn groups_that_differ() {
     let diff = two(&group("xfs", &[1.0, 1.004, 0.997]), &second);
     let words = &diff.statements[0];
     assert!(words.contains("faster than first (better)"), "{words}");
-    insta::assert_snapshot!(diff.text());
+    insta::assert_snapshot!(diff.text(None));
 }
 
 #[test]
 fn one_figure_in_a_thousand_is_said_with_its_thousands() {
     let [first, second] = ["a", "b"].map(|name| group(name, &[1.0, 1.01, 0.99]));
-    let text = Diff::of(&[("first", &first), ("second", &second)], "99.9".parse().unwrap()).unwrap().text();
+    let text =
+        Diff::of(&[("first", &first), ("second", &second)], "99.9".parse().unwrap()).unwrap().text(None);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("with 99.9 % confidence") && words.contains("one figure in 1,000 is"), "{text}");
 }
@@ -130,7 +131,7 @@ fn equal_bounds_of_buckets_are_not_no_noise() {
 #[test]
 fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
     let diff = two(&[records::failed_run()], &[records::update_run()]);
-    let text = diff.text();
+    let text = diff.text(None);
     assert!(text.contains("Caution: 20261120T120000Z-direct failed"), "{text}");
     let reads = find(&diff, "physical_reads_per_s");
     assert_eq!((reads.means[0], reads.pair().difference_percent), (None, None));
@@ -171,7 +172,7 @@ fn no_line_is_wider_than_the_page() {
         record.counters = counters.collect();
     }
     for (first, second) in [(&group("a", &[1.0, 1.0]), &second), (&vec![records::failed_run()], &second)] {
-        let text = two(first, second).text();
+        let text = two(first, second).text(None);
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(wide.is_empty(), "{wide:#?}");
     }
@@ -314,7 +315,7 @@ fn platforms() -> Vec<(&'static str, Vec<Record>)> {
 
 #[test]
 fn several_groups() {
-    insta::assert_snapshot!(of_many(&platforms(), "95").text());
+    insta::assert_snapshot!(of_many(&platforms(), "95").text(None));
 }
 
 #[test]
@@ -445,7 +446,7 @@ fn ten_groups_have_their_lines_in_one_chart_and_no_line_of_text_is_too_wide() {
     let named: Vec<NamedRuns<'_>> =
         groups.iter().map(|(name, runs)| (name.as_str(), runs.as_slice())).collect();
     let diff = Diff::of(&named, Confidence::default()).unwrap();
-    let text = diff.text();
+    let text = diff.text(None);
     let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
     assert!(wide.is_empty(), "{wide:#?}");
     let page = diff.with_charts(&named).html();

@@ -90,7 +90,7 @@ fn rows(ledger: &Ledger) -> Vec<Value> {
 fn a_run_beside_claims_as_text_and_markdown() {
     let run = of_run(priced(records::update_run(), "4.20 EUR", "4 cores"));
     let ledger = Ledger::new([claims(SHEET), vec![of_run(cached()), run]].concat());
-    insta::assert_snapshot!(ledger.text());
+    insta::assert_snapshot!(ledger.text(None));
     insta::assert_snapshot!(ledger.table().markdown());
 }
 
@@ -124,7 +124,11 @@ fn an_invalid_run_has_no_figures_and_no_rank() {
     for name in ["iops", "read_mean_us", "iops_per_core", "iops_per_db_core", "cost_per_million_iops_hours"] {
         assert_eq!(row[name], Value::Null, "{name}");
     }
-    assert!(ledger.text().contains("Left out: Physical? of buffered is BAD: No:"), "{}", ledger.text());
+    assert!(
+        ledger.text(None).contains("Left out: Physical? of buffered is BAD: No:"),
+        "{}",
+        ledger.text(None)
+    );
     assert!(!ledger.are_good());
 }
 

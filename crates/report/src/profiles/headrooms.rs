@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(json["variants"][1]["searches"][1]["unknown"], why);
         assert_eq!(json["variants"][0]["searches"][0]["carries"], 2.0);
         assert!(json["pairs"][0]["sentence"].as_str().unwrap().contains("no number for b"));
-        let text = headrooms.text();
+        let text = headrooms.text(None);
         assert!(text.contains(&format!("b, search 2: {why}.")), "{text}");
         assert!(text.contains("1 of 5 searches is not done yet."), "{text}");
         let page = headrooms.html();

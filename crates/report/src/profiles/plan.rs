@@ -47,9 +47,9 @@ fn reason(key: &str, parameters: &Parameters) -> &'static str {
     }
 }
 
-pub fn plan_conf(view: &PlanView) -> String {
+pub fn plan_conf(view: &PlanView, columns: Option<usize>) -> String {
     let mut conf = String::new();
-    for line in plan_table(view).lines() {
+    for line in plan_table(view, columns).lines() {
         // Writing to a String can't fail, here and below.
         let _ = writeln!(conf, "{}", format!("# {line}").trim_end());
     }
@@ -69,7 +69,7 @@ pub fn plan_conf(view: &PlanView) -> String {
     conf
 }
 
-pub fn plan_table(view: &PlanView) -> String {
+pub fn plan_table(view: &PlanView, columns: Option<usize>) -> String {
     let mut page = Page::default();
     page.section(&format!("Plan for the demand of {}", view.database));
     let grown = if view.demand.grow == 1.0 { String::new() } else { format!(", times {}", view.demand.grow) };
@@ -85,7 +85,7 @@ pub fn plan_table(view: &PlanView) -> String {
     page.section(if view.runs.is_empty() { "Demanded and planned" } else { "Demanded and measured" });
     view.write_fit(&mut page);
     view.write_not_modelled(&mut page);
-    page.into_text()
+    page.into_text(columns)
 }
 
 impl PlanView {

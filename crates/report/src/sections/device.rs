@@ -187,13 +187,13 @@ pub enum NoComparison {
 }
 
 /// Oracle's CALIBRATE_IO makes such reads of the device without a database.
-pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
+pub fn compare_probe_text(record: &Record, columns: Option<usize>) -> Result<String, NoComparison> {
     let figures = Run::of(record);
     let probed = Probed::of(&figures)?;
     let mut page = Page::default();
     page.fact("Run", &record.id);
     comparison(&mut page, &figures, &probed);
-    Ok(page.into_text())
+    Ok(page.into_text(columns))
 }
 
 pub(crate) fn beside_probe(figures: &Run<'_>) -> Vec<Block> {
@@ -331,26 +331,26 @@ mod tests {
 
     #[test]
     fn the_device_beside_the_database() {
-        insta::assert_snapshot!(compare_probe_text(&records::direct_read_run()).unwrap());
+        insta::assert_snapshot!(compare_probe_text(&records::direct_read_run(), None).unwrap());
     }
 
     #[test]
     fn a_comparison_warns_of_reads_from_a_cache() {
-        let text = compare_probe_text(&records::page_cache_run()).unwrap();
+        let text = compare_probe_text(&records::page_cache_run(), None).unwrap();
         assert!(text.contains("Caution"), "{text}");
-        assert!(!compare_probe_text(&records::direct_read_run()).unwrap().contains("Caution"));
+        assert!(!compare_probe_text(&records::direct_read_run(), None).unwrap().contains("Caution"));
     }
 
     #[test]
     fn a_missing_comparison_has_its_reason() {
-        assert_eq!(compare_probe_text(&records::update_run()), Err(NoComparison::NoProbe));
+        assert_eq!(compare_probe_text(&records::update_run(), None), Err(NoComparison::NoProbe));
         let mut record = records::direct_read_run();
         record.server.block_bytes = 16_384;
-        assert_eq!(compare_probe_text(&record), Err(NoComparison::Unlike { block_bytes: 16_384 }));
+        assert_eq!(compare_probe_text(&record, None), Err(NoComparison::Unlike { block_bytes: 16_384 }));
         let mut record = records::direct_read_run();
         record.probe.as_mut().unwrap().result.steps.clear();
-        assert_eq!(compare_probe_text(&record), Err(NoComparison::NoReads));
+        assert_eq!(compare_probe_text(&record, None), Err(NoComparison::NoReads));
         record.window = None;
-        assert_eq!(compare_probe_text(&record), Err(NoComparison::NoWindow));
+        assert_eq!(compare_probe_text(&record, None), Err(NoComparison::NoWindow));
     }
 }

@@ -16,22 +16,22 @@ use slob_testing::records;
 
 #[test]
 fn a_good_run_with_direct_io() {
-    insta::assert_snapshot!(text_report(&records::direct_read_run()));
+    insta::assert_snapshot!(text_report(&records::direct_read_run(), None));
 }
 
 #[test]
 fn a_run_that_the_page_cache_served() {
-    insta::assert_snapshot!(text_report(&records::page_cache_run()));
+    insta::assert_snapshot!(text_report(&records::page_cache_run(), None));
 }
 
 #[test]
 fn a_run_with_updates() {
-    insta::assert_snapshot!(text_report(&records::update_run()));
+    insta::assert_snapshot!(text_report(&records::update_run(), None));
 }
 
 #[test]
 fn a_run_that_failed_before_its_window() {
-    insta::assert_snapshot!(text_report(&records::failed_run()));
+    insta::assert_snapshot!(text_report(&records::failed_run(), None));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn no_line_is_wider_than_the_page() {
         record.notes.push("word ".repeat(60));
         // Ten million a second of everything.
         record.counters = record.counters.iter().map(|(counter, _)| (counter, 600_000_000)).collect();
-        let text = text_report(record);
+        let text = text_report(record, None);
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(wide.is_empty(), "{wide:#?}");
         assert!(text.lines().all(|line| line.trim_end() == line));
@@ -60,25 +60,25 @@ fn no_line_is_wider_than_the_page() {
 fn an_eventful_run_has_something_for_every_section() {
     let record = records::eventful_run();
     let figures = Run::of(&record);
-    let text = text_report(&record);
+    let text = text_report(&record, None);
     for section in SECTIONS {
         let mut page = Page::default();
         section.write(&mut page, &figures);
-        let alone = page.into_text();
+        let alone = page.into_text(None);
         assert!(!alone.trim().is_empty() && text.contains(&alone), "{alone}");
     }
 }
 
 /// Single blanks separate words.
 fn unwrapped(record: &Record) -> String {
-    text_report(record).split_whitespace().collect::<Vec<_>>().join(" ")
+    text_report(record, None).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn an_interrupted_run_stands_out() {
     let mut record = records::direct_read_run();
     record.status = slob_record::Status::Interrupted;
-    assert!(text_report(&record).contains("*** INTERRUPTED ***"));
+    assert!(text_report(&record, None).contains("*** INTERRUPTED ***"));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_run_above_its_probe_is_advised_to_probe_again() {
     // Below the key figures and below the probe.
     assert_eq!(text.matches(said).count(), 2, "{text}");
     assert!(!text.contains("1,09"), "{text}");
-    let summary = crate::compact_summary(&record);
+    let summary = crate::compact_summary(&record, None);
     let words: Vec<&str> = summary.split_whitespace().collect();
     assert!(words.join(" ").contains("from the device: more than the probe"), "{summary}");
 }
@@ -119,7 +119,7 @@ fn a_probe_that_does_not_fit_is_shown_and_not_compared() {
 fn both_the_counted_device_and_the_disk_below_are_named() {
     let mut record = records::direct_read_run();
     let device = |record: &Record| {
-        let text = text_report(record);
+        let text = text_report(record, None);
         text.lines().find(|line| line.starts_with("Device  ")).unwrap().to_owned()
     };
     assert!(device(&record).contains(" nvme0n1p1, on nvme0n1 (Example"), "{}", device(&record));
@@ -141,7 +141,7 @@ fn the_hot_schema_is_named_in_english() {
 fn syncs_are_not_shown_as_writes_of_the_log() {
     let mut record = records::update_run();
     let redo = |record: &Record| {
-        let text = text_report(record);
+        let text = text_report(record, None);
         let line = text.lines().find(|line| line.starts_with("  Redo  ")).unwrap();
         let cells: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         (cells, text)
@@ -177,19 +177,19 @@ fn bounds_of_a_databases_own_buckets_are_marked_everywhere() {
     {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
-    let wide = text_report(&record).lines().map(|line| line.chars().count()).max();
+    let wide = text_report(&record, None).lines().map(|line| line.chars().count()).max();
     assert!(wide <= Some(WIDTH), "{wide:?}");
 }
 
 fn section(write: fn(&mut Page, &Run<'_>), record: &Record) -> String {
     let mut page = Page::default();
     write(&mut page, &Run::of(record));
-    page.into_text()
+    page.into_text(None)
 }
 
 #[test]
 fn a_summary_of_a_good_run() {
-    insta::assert_snapshot!(compact_summary(&records::direct_read_run()));
+    insta::assert_snapshot!(compact_summary(&records::direct_read_run(), None));
 }
 
 /// The summary led with 12.9 ms, and the sessions waited 48.3 ms.
@@ -197,11 +197,11 @@ fn a_summary_of_a_good_run() {
 fn responses_lead_where_sessions_wait_outside_operations() {
     let record = records::crowded_run();
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let summary = words(compact_summary(&record));
+    let summary = words(compact_summary(&record, None));
     let led = "300 operations/s; responses (mean 48.3 ms, p99 134 ms); operations alone (mean 12.9 ms, p99 35.9 ms); 3.86 of 16 \
                sessions in flight";
     assert!(summary.contains(led), "{summary}");
-    let report = text_report(&record);
+    let report = text_report(&record, None);
     let key = report.find("p99 of a").unwrap();
     assert!(words(report[key..].to_owned()).contains("response"), "{report}");
     let page = crate::html::run_page(&record);
@@ -212,7 +212,7 @@ fn responses_lead_where_sessions_wait_outside_operations() {
     );
     let chart = |id: &str| page.find(&format!("data-chart=\"{id}\"")).unwrap();
     assert!(chart("response-over-time") < chart("latency-heat-map"));
-    assert!(!compact_summary(&records::direct_read_run()).contains("response"));
+    assert!(!compact_summary(&records::direct_read_run(), None).contains("response"));
 }
 
 /// It said 'mean -, p99 -' and '- % of the device's ceiling'.
@@ -221,7 +221,7 @@ fn a_summary_has_reasons_in_place_of_dashes() {
     let mut record = records::direct_read_run();
     record.latencies = Latencies::default();
     record.probe = None;
-    let text = compact_summary(&record);
+    let text = compact_summary(&record, None);
     let head: Vec<&str> = text.lines().skip(1).take_while(|line| !line.contains("Physical?")).collect();
     let head = head.join(" ");
     assert!(!head.contains(" -") && !head.contains("-,"), "{head}");
@@ -235,7 +235,7 @@ fn a_summary_has_reasons_in_place_of_dashes() {
 
 #[test]
 fn a_summary_of_a_failed_run() {
-    insta::assert_snapshot!(compact_summary(&records::failed_run()));
+    insta::assert_snapshot!(compact_summary(&records::failed_run(), None));
 }
 
 #[test]
@@ -399,13 +399,13 @@ fn latencies_below_the_step_of_the_servers_clock_are_blank_in_every_view() {
     durations.set_clock_step(NonZeroU64::new(1_000_000));
     record.operations.get_mut(&OpKind::Select).unwrap().latency = durations;
     record.sessions.iter_mut().for_each(|session| session.busy_us = session.operations() * 72);
-    let report = text_report(&record);
+    let report = text_report(&record, None);
     let row = report.lines().find(|line| line.contains("SELECT") && line.contains("18,000")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells[..4], ["SELECT", "18,000", "-", "-"], "mean and p50: {row}");
     assert_eq!((cells[4], cells[8]), ("-", "2,000"), "p90 and maximum: {row}");
     assert!(report.contains("in steps of 1.00 ms"), "{report}");
-    assert!(!text_report(&sound).contains("in steps of"));
+    assert!(!text_report(&sound, None).contains("in steps of"));
     let sessions = section(course::sessions, &record);
     assert!(sessions.contains("Mean latency (us)      -"), "{sessions}");
     let figures = Run::of(&record);
@@ -436,7 +436,7 @@ fn rows_of_histograms_below_the_step_of_the_servers_clock_are_one_that_says_so()
     let runs = [vec![sound], vec![record]];
     let named: [(&str, &[Record]); 2] = [("linux", &runs[0]), ("windows", &runs[1])];
     let diff = Diff::of(&named, Confidence::default()).unwrap();
-    let text = diff.text();
+    let text = diff.text(None);
     let row = text.lines().find(|line| line.contains(words)).unwrap();
     assert!(row.split_whitespace().last() == Some("94.4"), "{row}");
     let json = serde_json::to_value(&diff).unwrap();
@@ -485,7 +485,7 @@ fn the_configuration_shows_what_was_set() {
 #[test]
 fn readers_beside_writers_have_figures_of_their_own() {
     let record = records::run_with_roles();
-    let text = text_report(&record);
+    let text = text_report(&record, None);
     let section = text.split("Readers beside writers").nth(1).expect("the section");
     let row =
         |name: &str| section.lines().find(|line| line.trim_start().starts_with(name)).unwrap().to_owned();
@@ -501,7 +501,7 @@ fn readers_beside_writers_have_figures_of_their_own() {
     let all = of(figure::READER_OPERATIONS_PER_S) + of(figure::WRITER_OPERATIONS_PER_S);
     assert!((all - of(figure::OPERATIONS_PER_S)).abs() < 1e-9);
     assert!(of(figure::WRITER_OPERATION_MEAN_US) > of(figure::READER_OPERATION_MEAN_US));
-    assert!(compact_summary(&record).contains("5 readers: "), "{}", compact_summary(&record));
+    assert!(compact_summary(&record, None).contains("5 readers: "), "{}", compact_summary(&record, None));
     assert_eq!(figure::UPDATE_PCT.of(&figures), None);
     assert_eq!(figure::READER_OPERATIONS_PER_S.of(&Run::of(&records::update_run())), None);
 }

@@ -48,7 +48,7 @@ fn a_change_has_its_run_its_size_and_what_differs() {
     assert!((change.comparison.percent - 10.0).abs() < 0.3, "{change:?}");
     assert_eq!(change.differs.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["kernel"]);
     assert_eq!(trend.worsened(), Outcome::Passed);
-    let text = trend.text();
+    let text = trend.text(None);
     assert!(text.contains("Missed         1 slot: Sat 2026-11-21 09:00 (away)"), "{text}");
     assert!(text.contains("Since Sat 2026-11-21 06:45 UTC (run-020)"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= crate::page::WIDTH), "{text}");
@@ -69,13 +69,13 @@ fn a_throttle_is_found_with_its_name_and_size() {
         record.observed = vec![server];
     }
     let trend = trend_of(&records);
-    let text = trend.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = trend.text(None).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("differ also in: I/O limit (none, then 259:0 riops=1000)"), "{text}");
     assert_eq!(trend.worsened(), Outcome::Failed);
     assert!(!text.contains("do not count"), "{text}");
     // Another run that does not count is named by its own verdict.
     records[3].status = slob_record::Status::Failed { error: "the disk went away".into() };
-    let text = trend_of(&records).text().split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = trend_of(&records).text(None).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("1 of 40 runs do not count, as Complete? is BAD"), "{text}");
 }
 
@@ -91,7 +91,7 @@ fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {
     let figure = &trend.histories[0].figures[0];
     assert_eq!(figure.invalid, (20..30).collect::<Vec<_>>());
     assert_eq!(course(&trend).changes, []);
-    let text = trend.text();
+    let text = trend.text(None);
     assert!(text.contains("10 of 40 runs do not count, as Physical? is BAD"), "{text}");
     assert!(text.contains("No change found") && !trend.are_good(), "{text}");
     assert!(trend.html().contains("BAD "));
@@ -100,7 +100,11 @@ fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {
 #[test]
 fn too_few_runs_are_not_known_and_no_runs_are_refused() {
     let trend = trend_of(&runs(&[20_000; 15]));
-    assert!(trend.text().contains("not known: 15 runs that count; a trend needs 16"), "{}", trend.text());
+    assert!(
+        trend.text(None).contains("not known: 15 runs that count; a trend needs 16"),
+        "{}",
+        trend.text(None)
+    );
     assert_eq!(trend.worsened(), Outcome::NotKnown);
     assert_eq!(Trend::of(Vec::new(), &[]).unwrap_err(), NoTrend::NoRuns);
 }
