@@ -179,7 +179,9 @@ pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
         return Some(largest);
     }
     let all: f64 = kinds.iter().map(waits_of).sum();
-    let times: Option<Vec<Figure>> = kinds.iter().map(time_of).collect();
+    // The more precise mean counts.
+    let time = |event: &WaitEvent| Some(event.mean_us()?.times(waits_of(event) / 1e6));
+    let times: Option<Vec<Figure>> = kinds.iter().map(time).collect();
     let Some(times) = times.filter(|_| all > 0.0) else { return Some(largest) };
     let time = Figure::sum(times.into_iter().map(Some))?;
     Some(WaitEvent {
@@ -193,11 +195,6 @@ pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
 
 fn waits_of(event: &WaitEvent) -> f64 {
     event.waits.map_or(0.0, |waits| waits.value)
-}
-
-/// The more precise mean counts.
-fn time_of(event: &WaitEvent) -> Option<Figure> {
-    Some(event.mean_us()?.times(waits_of(event) / 1e6))
 }
 
 /// Declares the columns of `awr_info`: for each its heading and, unless it is a text, its figure of a report.

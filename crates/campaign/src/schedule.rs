@@ -99,13 +99,6 @@ impl Schedule {
         before.map(|(moment, command)| (moment.as_str(), command.as_str())).collect()
     }
 
-    pub(crate) fn cells_of(
-        &self,
-        variant: &str,
-    ) -> impl Iterator<Item = (&String, &BTreeMap<String, String>)> {
-        self.cells.iter().filter(move |(name, _)| name.split('/').next() == Some(variant))
-    }
-
     /// False if conditions of searches changed: these resume from own runs, so they can be neither kept nor begun again.
     pub(crate) fn searches_stay(&self, new: &Self) -> bool {
         let same_cells =

@@ -357,8 +357,9 @@ impl State {
         };
         self.set_aside(|attempt| !same(attempt));
         self.prepared.retain(|variant| {
+            let mut cells = old.cells.iter().filter(|(name, _)| name.split('/').next() == Some(variant));
             old.before_runs(variant) == new.before_runs(variant)
-                && old.cells_of(variant).all(|(name, cell)| new.cells.get(name).is_none_or(|now| now == cell))
+                && cells.all(|(name, cell)| new.cells.get(name).is_none_or(|now| now == cell))
         });
     }
 }

@@ -129,7 +129,10 @@ impl KernelTrace {
             (*ns, SlowReads { reads, in_device: now.in_device.saturating_sub(before.in_device) })
         });
         let requests = self.requests.iter().map(|now| {
-            let before = earlier.requests.iter().find(|before| before.is_like(now));
+            let is_same = |before: &&Requests| {
+                (&before.device, &before.span, before.bytes) == (&now.device, &now.span, now.bytes)
+            };
+            let before = earlier.requests.iter().find(is_same);
             let (requests, time_ns) = before.map_or((0, 0), |before| (before.requests, before.time_ns));
             Requests {
                 requests: now.requests.saturating_sub(requests),
@@ -155,12 +158,6 @@ impl KernelTrace {
             sum.in_device = sum.in_device.saturating_add(slow.in_device);
         }
         self.requests.extend(other.requests.iter().cloned());
-    }
-}
-
-impl Requests {
-    fn is_like(&self, other: &Self) -> bool {
-        (&self.device, &self.span, self.bytes) == (&other.device, &other.span, other.bytes)
     }
 }
 

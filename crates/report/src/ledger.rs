@@ -265,7 +265,7 @@ const NAMES: usize = 2;
 const PARTS: [(&str, Write); 3] = [
     ("Per core", Ledger::write_io),
     ("Per licence and price", Ledger::write_prices),
-    ("Sources", Ledger::write_sources),
+    ("Sources", |ledger, page| page.table(&ledger.table().part(NAMES, "source"..="source"))),
 ];
 
 /// Rows are sorted by basis, then by IOPS per core.
@@ -314,10 +314,6 @@ impl Ledger {
                  currency. A million IOPS-hours are 1,000,000 IOPS for an hour.",
             );
         }
-    }
-
-    fn write_sources(&self, page: &mut Page) {
-        page.table(&self.table().part(NAMES, "source"..="source"));
     }
 }
 

@@ -219,7 +219,8 @@ fn read_login(target: &mut Target, login: &str) -> Result<(), BadTarget> {
     if !user.is_empty() {
         // A user's name is shown, so a misspelt ':' must not make the password a part of it.
         let decoded = decode(user)?;
-        if !user.chars().all(is_of_user) || decoded.contains([':', '/']) {
+        let is_usual = |c: char| c.is_alphanumeric() || "._-$#+%".contains(c);
+        if !user.chars().all(is_usual) || decoded.contains([':', '/']) {
             return Err(BadTarget::User);
         }
         target.user = Some(decoded);
@@ -232,16 +233,8 @@ fn read_login(target: &mut Target, login: &str) -> Result<(), BadTarget> {
     Ok(())
 }
 
-fn is_of_user(c: char) -> bool {
-    c.is_alphanumeric() || "._-$#+%".contains(c)
-}
-
-fn is_of_host(c: char) -> bool {
-    c.is_alphanumeric() || "._-:[]%".contains(c)
-}
-
 fn read_endpoint(text: &str) -> Result<Endpoint, BadTarget> {
-    if !text.chars().all(is_of_host) {
+    if !text.chars().all(|c| c.is_alphanumeric() || "._-:[]%".contains(c)) {
         return Err(BadTarget::Host);
     }
     let (host, port) = split_port(text).ok_or(BadTarget::Host)?;

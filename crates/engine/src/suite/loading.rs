@@ -13,10 +13,6 @@ pub(super) fn describes_itself(subject: &Subject<'_>) -> Checked {
     })
 }
 
-pub(super) fn starts_empty(subject: &Subject<'_>) -> Checked {
-    ensure(subject.engine()?.schemas()?.is_empty(), || "there are schemas".into())
-}
-
 /// Schema 2 is stopped during its load, and resumed after opening the target again.
 pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Checked {
     let engine = subject.engine()?;
