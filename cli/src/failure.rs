@@ -14,7 +14,7 @@ use slob_engine::{EngineError, ErrorKind};
 use slob_host::HostError;
 use slob_record::RecordError;
 use slob_run::{RunError, RunErrorKind, WatchError};
-use slob_spec::SpecErrors;
+use slob_spec::{BadTarget, SpecErrors};
 
 pub(crate) const JUDGED: u8 = 1;
 
@@ -104,7 +104,7 @@ impl Failure {
 impl From<SpecErrors> for Failure {
     fn from(errors: SpecErrors) -> Self {
         // The parameters know no engine.
-        let with_forms = |error: &String| match error.contains("does not begin with a scheme") {
+        let with_forms = |error: &String| match error.contains(&BadTarget::Scheme.to_string()) {
             true => format!("{error} This build knows {}.", crate::registry::target_forms()),
             false => error.clone(),
         };
