@@ -2,6 +2,7 @@
 
 use slob_testing::evidence::shows;
 use slob_testing::postgres::Version;
+use slob_testing::skipped;
 
 use crate::alone;
 use crate::common::{Folder, Throttle, is_full, mariadb, postgres};
@@ -27,18 +28,12 @@ fn assert_host_carries_its_own_load(folder: &Folder) {
     assert!(basis["production_us"].is_number() && basis["low_load_us"].is_number(), "{}", why());
 }
 
-#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-fn skips_another_engine() -> bool {
-    !is_full() && {
-        eprintln!("skipped: a search takes 40 s, and PostgreSQL has its own; DRILLS=full makes it");
-        true
-    }
-}
+const SKIPPED: &str = "a search takes 40 s, and PostgreSQL has its own; DRILLS=full makes it";
 
 #[test]
 fn a_host_carries_its_own_load_on_sqlite() {
-    if skips_another_engine() {
-        return;
+    if !is_full() {
+        return skipped(SKIPPED);
     }
     let _alone = alone();
     assert_host_carries_its_own_load(&Folder::loaded(2, "32M"));
@@ -55,8 +50,8 @@ fn a_host_carries_its_own_load_on_postgresql() {
 
 #[test]
 fn a_host_carries_its_own_load_on_mariadb() {
-    if skips_another_engine() {
-        return;
+    if !is_full() {
+        return skipped(SKIPPED);
     }
     let _alone = alone();
     let Some(bench) = mariadb(&["innodb-buffer-pool-size=24M", "performance-schema=ON"]) else { return };
@@ -74,9 +69,7 @@ const READS: &str = r#"{ "profile_version": 1, "source": "live", "subject": { "n
 #[test]
 fn a_host_that_is_throttled_to_half_has_half_of_the_headroom() {
     if !is_full() {
-        return eprintln!(
-            "skipped: two searches take a minute, on a busy machine three; DRILLS=full makes three pairs"
-        );
+        return skipped("two searches take a minute, on a busy machine three; DRILLS=full makes three pairs");
     }
     let _alone = alone();
     let folder = Folder::loaded(1, "16M");
@@ -94,7 +87,7 @@ fn a_host_that_is_throttled_to_half_has_half_of_the_headroom() {
         (0..3).map(|nth| Ok(carried(200, nth)? / carried(400, nth)?)).collect::<Result<Vec<f64>, String>>();
     let mut ratios = match ratios {
         Ok(ratios) => ratios,
-        Err(why) => return eprintln!("skipped: {why}"),
+        Err(why) => return skipped(why),
     };
     ratios.sort_by(f64::total_cmp);
     assert!((0.425..=0.575).contains(&ratios[1]), "{ratios:?}");

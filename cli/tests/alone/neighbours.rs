@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::alone;
 use crate::common::{Folder, Throttle, is_full};
 use slob_testing::evidence::shows;
+use slob_testing::skipped;
 
 /// The disk serves its queue in order, so that the shares of closed loops are those of their sessions: 4 of 16.
 const PLAN: &str = r#"
@@ -23,14 +24,14 @@ variant = [
 #[test]
 fn a_limit_on_the_aggressor_gives_the_victim_back_what_it_lost() {
     if !is_full() {
-        return eprintln!("skipped: 18 measurements take two minutes; DRILLS=full makes them");
+        return skipped("18 measurements take two minutes; DRILLS=full makes them");
     }
     let _alone = alone();
     let folder = Folder::new();
     let groups = [("shop", 400), ("limited", 100)]
         .map(|(name, reads_per_s)| Some((name, Throttle::of_disk_below(folder.path(), reads_per_s).ok()?)));
     let [Some(shop), Some(limited)] = groups else {
-        return eprintln!("skipped: no control group can be made that limits reads of a disk");
+        return skipped("no control group can be made that limits reads of a disk");
     };
     for (name, throttle) in [&shop, &limited] {
         folder.write(&format!("{name}.group"), &throttle.group.display().to_string());

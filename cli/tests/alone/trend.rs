@@ -21,7 +21,7 @@ fn a_disk_that_becomes_slower_is_found_to_the_run() {
             Ok(())
         };
         if let Err(why) = measure(1000).and_then(|()| measure(slower)) {
-            return println!("skipped: {why}");
+            return slob_testing::skipped(why);
         }
         let trend = folder.slob("trend --metric operations_per_s --json").json();
         let changes = trend.pointer("/histories/0/figures/0/found/known/changes").unwrap();

@@ -211,7 +211,6 @@ fn nothing_is_touched_by_a_plan_that_is_wrong() {
     for (wrong, expected) in [
         (format!("sessions = [70000]\n{plan}"), "SCHEMAS is '70000' (plan.toml, a/all/70000x1)"),
         (format!("sessions = [\"300x300\"]\n{plan}"), "at most 65535 are possible"),
-        (format!("repeets = 3\n{plan}"), "there is no key 'repeets'; did you mean repeats?"),
         (
             format!("{plan}settings = {{ WORK_UNITS = 3 }}\n"),
             "plan.toml, variant 'a': there is no parameter WORK_UNITS; did you mean WORK_UNIT?",

@@ -170,7 +170,8 @@ fn mistakes_have_messages_that_help() {
     folder.slob("run --target null: --run-time 1 --warmup 0 --name once").success();
     let runs =
         format!("{}/runs holds 1 run; `slob list`", fs::canonicalize(folder.path()).unwrap().display());
-    let mistakes: [(&str, i32, &[&str]); 99] = [
+    let mistakes: [(&str, i32, &[&str]); 100] = [
+        ("run --target sqlite:./d --rate 100@5s", 2, &["the first rate of a schedule from 0s on"]),
         ("rnu", 2, &["'run'"]),
         ("run --target sqlite:./nowhere", 2, &["./nowhere", "slob setup"]),
         ("setup --target sqlite:./nowhere/below", 2, &["nowhere"]),

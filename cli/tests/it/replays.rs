@@ -27,19 +27,6 @@ fn a_schedule_is_followed_recorded_and_shown() {
     assert!((done as f64 - due).abs() <= 8.0, "{done} operations of {due}");
 }
 
-#[test]
-fn bad_schedules_are_refused_before_anything_is_touched() {
-    let folder = Folder::new();
-    let refused = |rate: &str, why: &str| {
-        folder.slob(format!("run --target sqlite:./d --run-time 60 --rate {rate}")).refused(&[why]);
-        assert!(!folder.at("d").exists() && !folder.at("runs").exists());
-    };
-    refused("100@5s", "the first rate of a schedule from 0s on");
-    refused("100@0s,200@40s,300@30s", "that rise");
-    refused("100@0s,200@60s", "RUN_TIME=60 ends the window by then");
-    refused("100@0s,200@30s --until-steady=true", "waits for a rate that does not");
-}
-
 fn profile(folder: &Folder, reads: [f64; 4]) {
     let interval = |(hour, reads): (usize, f64)| {
         let begin = format!("2026-11-20T{:02}:00:00", 8 + hour);

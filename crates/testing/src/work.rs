@@ -65,6 +65,13 @@ pub fn session_plan(load: &Load, number: u32, redo: RedoStress) -> SessionPlan {
     SessionPlan { attempt: 0, number, home, hot_schema: false, scans: true, redo, update_text }
 }
 
+/// A session of schema 2 with operations on the hot schema 1.
+pub fn plan_beside_hot(number: u32, redo: Option<RedoStress>) -> SessionPlan {
+    let home = schema(2);
+    let plan = session_plan(&LOAD, number, RedoStress::Lite);
+    SessionPlan { home, hot_schema: true, scans: false, redo, ..plan }
+}
+
 pub fn session(engine: &dyn Engine, number: u32, redo: RedoStress) -> Result<Box<dyn Session>> {
     engine.session(&session_plan(&LOAD, number, redo))
 }

@@ -179,21 +179,12 @@ fn number(text: &[u8]) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slob_method::{KeyRange, RowContent, SchemaNo, Stamp};
+    use slob_method::{KeyRange, SchemaNo, Stamp};
     use slob_spec::RedoStress;
-    use std::sync::Arc;
+    use slob_testing::work::plan_beside_hot;
 
     fn plan() -> SessionPlan {
-        let update_text = Arc::new(RowContent::new(1, false).update_text());
-        SessionPlan {
-            attempt: 0,
-            number: 0,
-            home: SchemaNo::new(2).unwrap(),
-            hot_schema: true,
-            scans: false,
-            redo: Some(RedoStress::Lite),
-            update_text,
-        }
+        plan_beside_hot(0, Some(RedoStress::Lite))
     }
 
     fn select(first: u64, blocks: u16) -> Op {

@@ -264,9 +264,8 @@ fn branch(number: u8, kind: Kind, owner: &str, text: &UpdateText, then: &str) ->
 pub(crate) mod tests {
     use super::*;
     use crate::options::{COMMIT_OF_KIT, COMMIT_WAITS};
-    use slob_method::RowContent;
     use slob_spec::RedoStress;
-    use std::sync::Arc;
+    use slob_testing::work::plan_beside_hot;
 
     #[test]
     fn names_lead_to_schemas_and_back() {
@@ -292,15 +291,7 @@ pub(crate) mod tests {
 
     /// It does everything, from a schema that is not the hot one.
     pub(crate) fn plan(redo: Option<RedoStress>) -> SessionPlan {
-        SessionPlan {
-            number: 3,
-            attempt: 0,
-            home: SchemaNo::new(2).unwrap(),
-            hot_schema: true,
-            scans: true,
-            redo,
-            update_text: Arc::new(RowContent::new(5, false).update_text()),
-        }
+        SessionPlan { scans: true, ..plan_beside_hot(3, redo) }
     }
 
     #[test]

@@ -137,20 +137,8 @@ pub(crate) fn decode(
 mod tests {
     use super::*;
     use rstest::rstest;
-    use slob_method::{KeyRange, RowContent, SchemaNo, Stamp};
-    use std::sync::Arc;
-
-    fn plan() -> SessionPlan {
-        SessionPlan {
-            attempt: 0,
-            number: 0,
-            home: SchemaNo::FIRST,
-            hot_schema: false,
-            scans: false,
-            redo: None,
-            update_text: Arc::new(RowContent::new(1, false).update_text()),
-        }
-    }
+    use slob_method::{KeyRange, SchemaNo, Stamp};
+    use slob_testing::work::plan_beside_hot;
 
     fn pausing(pause_us: u32) -> Op {
         let action = Action::Select(KeyRange { first: 7, blocks: 3 });
@@ -160,9 +148,11 @@ mod tests {
     #[test]
     fn the_longest_pause_is_carried_whole() {
         let mut arrays = Arrays::default();
-        arrays.fill(&Batch::from(vec![pausing(0), pausing(u32::MAX)]), &plan(), true).unwrap();
+        arrays
+            .fill(&Batch::from(vec![pausing(0), pausing(u32::MAX)]), &plan_beside_hot(0, None), true)
+            .unwrap();
         assert_eq!((arrays.pauses.as_slice(), arrays.dues.as_slice()), (&[0, 4_294_967_295][..], &[][..]));
-        arrays.fill(&Batch::from(vec![pausing(0); 2]), &plan(), true).unwrap();
+        arrays.fill(&Batch::from(vec![pausing(0); 2]), &plan_beside_hot(0, None), true).unwrap();
         assert!(arrays.pauses.is_empty() && arrays.stamps.is_empty());
     }
 
@@ -172,7 +162,7 @@ mod tests {
         let dues_ns = [900, 1_001, 7_200_000_001_000];
         let mut batch = Batch::due(dues_ns.map(|due_ns| (pausing(0), due_ns)));
         batch.hand_over(1_000);
-        arrays.fill(&batch, &plan(), true).unwrap();
+        arrays.fill(&batch, &plan_beside_hot(0, None), true).unwrap();
         assert_eq!((arrays.pauses.as_slice(), arrays.dues.as_slice()), (&[][..], &[0, 1, 7_200_000_000][..]));
     }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use slob_testing::available;
 use slob_testing::tries::{ensure, until};
 
 /// Random reads per second of the device that carries a folder; they have begun.
@@ -15,7 +16,6 @@ pub(super) struct Neighbour(Child);
 
 impl Neighbour {
     /// `None` where fio is not installed, which it is in CI.
-    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub(super) fn reading(folder: &Path, per_second: u32) -> Option<Self> {
         let fio = Command::new("fio")
             .args(["--name=neighbour", "--filename=neighbour", "--size=64m", "--rw=randread", "--bs=8k"])
@@ -25,34 +25,24 @@ impl Neighbour {
             .current_dir(folder)
             .stdout(Stdio::null())
             .spawn();
-        match fio {
-            Ok(fio) => {
-                let counts = format!("/proc/{}/io", fio.id());
-                let read_bytes = || {
-                    let counts = fs::read_to_string(&counts).unwrap_or_default();
-                    let read =
-                        counts.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok());
-                    read.unwrap_or(0_u64)
-                };
-                // It ends with this value, however the wait ends.
-                let neighbour = Self(fio);
-                // It lays out its file first.
-                let mut before = u64::MAX;
-                until(|| {
-                    let is_laid_out =
-                        fs::metadata(folder.join("neighbour")).is_ok_and(|file| file.len() == 64 << 20);
-                    let reads = is_laid_out && read_bytes() > before;
-                    before = read_bytes();
-                    ensure(reads, || "fio does not read".to_owned())
-                });
-                Some(neighbour)
-            }
-            Err(error) => {
-                assert!(std::env::var("CI").as_deref() != Ok("true"), "fio: {error}");
-                eprintln!("skipped: fio: {error}");
-                None
-            }
-        }
+        let fio = available(fio.map_err(|error| format!("fio: {error}")))?;
+        let counts = format!("/proc/{}/io", fio.id());
+        let read_bytes = || {
+            let counts = fs::read_to_string(&counts).unwrap_or_default();
+            let read = counts.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok());
+            read.unwrap_or(0_u64)
+        };
+        // It ends with this value, however the wait ends.
+        let neighbour = Self(fio);
+        // It lays out its file first.
+        let mut before = u64::MAX;
+        until(|| {
+            let is_laid_out = fs::metadata(folder.join("neighbour")).is_ok_and(|file| file.len() == 64 << 20);
+            let reads = is_laid_out && read_bytes() > before;
+            before = read_bytes();
+            ensure(reads, || "fio does not read".to_owned())
+        });
+        Some(neighbour)
     }
 }
 

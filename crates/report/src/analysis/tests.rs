@@ -15,21 +15,17 @@ fn runs_of_text(text: &str) -> Result<Vec<Run>, slob_awr::info::PipesError> {
     Ok(slob_awr::info::read_pipes(text)?.iter().map(run_of_row).collect())
 }
 
+fn of_sample(options: &Options) -> Result<Analysis, AnalysisError> {
+    let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
+    Analysis::of(&runs_of_text(SAMPLE).unwrap(), &variants, &slob_r_tables(), options)
+}
+
 /// SLOB.R's `myavg`: drop what equals the extremes, then the mean.
 fn myavg(values: &[f64]) -> f64 {
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for value in values {
-        low = low.min(*value);
-        high = high.max(*value);
-    }
-    let (mut sum, mut count) = (0.0, 0.0);
-    for value in values {
-        if *value != low && *value != high {
-            sum += value;
-            count += 1.0;
-        }
-    }
-    sum / count
+    let (low, high) =
+        (values.iter().copied().fold(f64::INFINITY, f64::min), values.iter().copied().fold(0.0, f64::max));
+    let kept: Vec<f64> = values.iter().copied().filter(|value| *value != low && *value != high).collect();
+    kept.iter().sum::<f64>() / kept.len() as f64
 }
 
 /// SLOB.R's tables, calculated from the text independently: cells by position, rules by REFERENCE's words.
@@ -63,9 +59,7 @@ fn independent(text: &str, table: &str, variant: &str, sessions: Option<u32>) ->
 
 #[test]
 fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
-    let runs = runs_of_text(SAMPLE).unwrap();
-    let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
-    let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &Options::default()).unwrap();
+    let analysis = of_sample(&Options::default()).unwrap();
     let titles: Vec<_> = analysis.tables.iter().map(|table| table.title.as_str()).collect();
     assert_eq!(titles, ["READS", "REDO", "WRITES", "READWRITE"]);
     for table in &analysis.tables {
@@ -76,12 +70,8 @@ fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
             let found: Vec<f64> =
                 row.cells.iter().chain([&row.overall]).map(|cell| cell.slob_r_mean.unwrap()).collect();
             for (found, expected) in found.iter().zip(&expected) {
-                assert!(
-                    (found / expected - 1.0).abs() < 1e-12,
-                    "{} {}: {found} {expected}",
-                    table.title,
-                    row.variant
-                );
+                let place = (&table.title, &row.variant);
+                assert!((found / expected - 1.0).abs() < 1e-12, "{place:?}: {found} {expected}");
             }
         }
         // The text has the digits of the independent figures.
@@ -109,10 +99,8 @@ fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
 
 #[test]
 fn scaled_tables_make_the_chosen_variant_one() {
-    let runs = runs_of_text(SAMPLE).unwrap();
-    let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
     let options = Options { scale: Some("RAW".into()), ..Options::default() };
-    let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &options).unwrap();
+    let analysis = of_sample(&options).unwrap();
     for table in &analysis.tables {
         let raw = table.rows.iter().find(|row| row.variant == "RAW").unwrap();
         assert!(raw.cells.iter().chain([&raw.overall]).all(|cell| cell.scaled == Some(1.0)));
@@ -123,8 +111,10 @@ fn scaled_tables_make_the_chosen_variant_one() {
     }
     assert!(analysis.text(None).contains("Relative to RAW:"));
     let none = Options { scale: Some("ZFS".into()), ..options };
-    let error = Analysis::of(&runs, &variants, &slob_r_tables(), &none).unwrap_err();
-    assert_eq!(error.to_string(), "there is no variant 'ZFS' to scale by; there are XFS, EXT3, RAW");
+    assert_eq!(
+        of_sample(&none).unwrap_err().to_string(),
+        "there is no variant 'ZFS' to scale by; there are XFS, EXT3, RAW"
+    );
 }
 
 #[test]
@@ -135,12 +125,13 @@ fn variants_come_from_the_names_where_nobody_says_them() {
     assert_eq!(names, ["AWR-EXT3", "AWR-RAW", "AWR-XFS"]);
 }
 
+const NEWER: &str = "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|\
+                     DPR_LAT|DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|";
+
 #[test]
 fn the_newer_form_tells_models_by_figures() {
-    let head = "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|\
-                DPR_LAT|DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|";
     let text = format!(
-        "{head}\nawr.txt.8|8|300|1|8|10|100|20000|160|3|0|0.01|390|||||db file sequential read|\n{head}\n\
+        "{NEWER}\nawr.txt.8|8|300|1|8|10|100|20000|160|3|0|0.01|390|||||db file sequential read|\n{NEWER}\n\
          redo.16|16|300|1|8|10|100|12|0|90|0.7|310||||||log file sync|\n\
          rw.16|16|300|1|8|10|100|12000|0|9000|0.7|30||||||db file sequential read|\n"
     );
@@ -157,8 +148,6 @@ fn the_newer_form_tells_models_by_figures() {
 /// The newer form has no columns for roles.
 #[test]
 fn names_in_rows_tell_writers_and_readers_and_a_part_of_a_name_is_enough() {
-    let head = "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|\
-                DPR_LAT|DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|\n";
     let row = |file: &str, reads: u32| {
         format!("{file}||60|1|8|100|1000|{reads}|1|900|1|1|500|||||db file sequential read|\n")
     };
@@ -168,9 +157,8 @@ fn names_in_rows_tell_writers_and_readers_and_a_part_of_a_name_is_enough() {
         ("SLOB-AWR-XFS-1.0.8", 1200),
         ("SLOB-AWR-XFS-2.0.8", 1190),
     ];
-    let text: String =
-        std::iter::once(head.to_owned()).chain(files.map(|(file, reads)| row(file, reads))).collect();
-    let runs = runs_of_text(&text).unwrap();
+    let runs =
+        runs_of_text(&format!("{NEWER}\n{}", files.map(|(file, reads)| row(file, reads)).concat())).unwrap();
     assert!(
         runs.iter().all(|run| run.models == ["READS".to_owned()].into() && run.sessions == [8].into()),
         "{runs:?}"
@@ -269,9 +257,8 @@ fn single_runs_make_no_statement_about_noise() {
         let _ = writeln!(text, "{variant}-run1.0.8|0|8|{rate}|0|0|");
     }
     let runs = runs_of_text(&text).unwrap();
-    let analysis =
-        Analysis::of(&runs, &["XFS", "RAW"].map(Variant::part), &slob_r_tables(), &Options::default())
-            .unwrap();
+    let variants = ["XFS", "RAW"].map(Variant::part);
+    let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &Options::default()).unwrap();
     let table = &analysis.tables[0];
     assert_eq!(table.rows[0].cells[0].slob_r_mean, None);
     assert_eq!((table.rows[0].cells[0].mean, table.rows[0].cells[0].low), (Some(100.0), None));
@@ -281,9 +268,7 @@ fn single_runs_make_no_statement_about_noise() {
 
 #[test]
 fn the_csv_has_a_line_for_each_cell() {
-    let runs = runs_of_text(SAMPLE).unwrap();
-    let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
-    let csv = Analysis::of(&runs, &variants, &slob_r_tables(), &Options::default()).unwrap().csv();
+    let csv = of_sample(&Options::default()).unwrap().csv();
     assert_eq!(csv.lines().count(), 1 + 4 * 3 * 4);
     assert!(csv.lines().all(|line| line.split(',').count() == 17), "{csv}");
 }

@@ -104,6 +104,8 @@ fn every_part_of_a_run_is_read() {
 #[case(&[("SCAN_PCT", "1"), ("SCAN_TABLE_SZ", "0")], "SCAN_PCT=1 asks for short scans, but SCAN_TABLE_SZ=0")]
 #[case(&[("THINK_TM_FREQUENCY", "1"), ("THINK_TM_MIN", "1")], "THINK_TM_MIN=1 is more than THINK_TM_MAX=0.5")]
 #[case(&[("SQLNET_SERVICE_MAX", "2")], "SQLNET_SERVICE_BASE is not set")]
+#[case(&[("RUN_TIME", "60"), ("RATE", "100@0s,200@60s")], "RUN_TIME=60 ends the window by then")]
+#[case(&[("RUN_TIME", "60"), ("RATE", "100@0s,200@30s"), ("UNTIL_STEADY", "TRUE")], "waits for a rate that does not")]
 fn contradictions_are_refused(#[case] flags: &[(&str, &str)], #[case] message: &str) {
     let errors = run(flags).unwrap_err();
     assert_eq!(errors.errors().len(), 1, "{errors}");

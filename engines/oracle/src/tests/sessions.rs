@@ -1,26 +1,17 @@
 //! Sessions and what precedes a run, call by call.
 
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use slob_engine::{Engine, ErrorKind, Outcome, Result, RunPlan, Session, SessionPlan};
-use slob_method::{Action, Batch, KeyRange, Op, RowContent, SchemaNo, Stamp};
+use slob_method::{Action, Batch, KeyRange, Op, SchemaNo, Stamp};
 use slob_spec::RedoStress;
-use slob_testing::work::assert_says;
+use slob_testing::work::{assert_says, plan_beside_hot};
 
 use super::{Server, options};
 
 fn plan() -> SessionPlan {
-    SessionPlan {
-        number: 0,
-        attempt: 0,
-        home: SchemaNo::new(2).unwrap(),
-        hot_schema: true,
-        scans: false,
-        redo: Some(RedoStress::Lite),
-        update_text: Arc::new(RowContent::new(77, false).update_text()),
-    }
+    plan_beside_hot(0, Some(RedoStress::Lite))
 }
 
 fn op(action: Action, schema: u16, pause_us: u32) -> Op {
