@@ -79,11 +79,7 @@ impl FaultySession {
             }
             if begun.elapsed() > Duration::from_secs(3) {
                 outcome.clear();
-                return Err(EngineError::new(
-                    ErrorKind::Cancelled,
-                    "executing",
-                    "cancelled, and all of it is lost",
-                ));
+                return Err(EngineError::new(ErrorKind::Cancelled, "executing", "all of it is lost"));
             }
             thread::sleep(EACH);
             let start_ns = begun.elapsed().saturating_sub(EACH).as_nanos() as u64;
@@ -124,56 +120,43 @@ impl RunObserver for Silent {
     fn on_run(&mut self, _: &RunEvent<'_>) {}
 }
 
-fn run(fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
-    run_tolerating("fail", fault, length)
-}
-
-/// The rest may be longer than the time before it on a busy host.
-#[test]
-fn a_slow_sample_beside_a_session_at_work_moves_no_edge() {
+fn run(fault: Fault, flags: &[(&str, &str)]) -> Result<Record, RunError> {
     let folder = tempfile::tempdir().unwrap();
     let results = folder.path().display().to_string();
-    let parameters = [
-        ("TARGET", "null:?latency_us=200"),
-        ("RESULTS_DIR", &results),
-        ("WARMUP", "1"),
-        ("RUN_TIME", "1"),
-        ("THREADS_PER_SCHEMA", "3"),
-        ("UPDATE_PCT", "0"),
-    ];
-    let spec = spec(&parameters);
-    let measured = measure(&spec, Fault::OutlastsTheWarmUp, &mut Silent, &AtomicBool::new(false)).unwrap();
-    let record = measured.record;
-    let (window, edges) = (record.window.unwrap(), record.edges.unwrap());
-    assert_eq!(edges.begin.sessions_at_work, 1);
-    assert!(window.begin_s >= 0.99, "{window:?}");
-}
-
-fn run_tolerating(loss: &str, fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
-    let folder = tempfile::tempdir().unwrap();
-    let results = folder.path().display().to_string();
-    let spec = spec(&[
+    let usual = [
         ("TARGET", "null:?latency_us=200"),
         ("RESULTS_DIR", &results),
         ("WARMUP", "0"),
         ("THREADS_PER_SCHEMA", "3"),
         ("UPDATE_PCT", "0"),
-        ("TOLERATE_SESSION_LOSS", loss),
-        length,
-    ]);
+    ];
+    let spec = spec(&[&usual[..], flags].concat());
     Ok(measure(&spec, fault, &mut Silent, &AtomicBool::new(false))?.record)
+}
+
+fn run_tolerating(loss: &str, fault: Fault, length: (&str, &str)) -> Record {
+    run(fault, &[("TOLERATE_SESSION_LOSS", loss), length]).unwrap()
+}
+
+/// The rest may be longer than the time before it on a busy host.
+#[test]
+fn a_slow_sample_beside_a_session_at_work_moves_no_edge() {
+    let record = run(Fault::OutlastsTheWarmUp, &[("WARMUP", "1"), ("RUN_TIME", "1")]).unwrap();
+    let (window, edges) = (record.window.unwrap(), record.edges.unwrap());
+    assert_eq!(edges.begin.sessions_at_work, 1);
+    assert!(window.begin_s >= 0.99, "{window:?}");
 }
 
 #[test]
 fn a_session_that_panics_when_opened_ends_the_run_before_its_start() {
-    let error = run(Fault::PanicsWhenOpened, ("RUN_TIME", "600")).unwrap_err();
+    let error = run(Fault::PanicsWhenOpened, &[("RUN_TIME", "600")]).unwrap_err();
     assert!(error.to_string().contains("panicked"), "{error}");
 }
 
 #[test]
 fn a_session_that_fails_or_panics_at_work_fails_the_run_and_keeps_what_was_measured() {
     for (fault, words) in [(Fault::PanicsAtWork, "panicked"), (Fault::FailsAtWork, "the server went away")] {
-        let record = run(fault, ("RUN_TIME", "600")).unwrap();
+        let record = run(fault, &[("RUN_TIME", "600")]).unwrap();
         let Status::Failed { error } = &record.status else { panic!("{:?}", record.status) };
         assert!(error.starts_with("session 1: ") && error.contains(words), "{error}");
         assert!(record.operations[&OpKind::Select].operations > 0);
@@ -185,7 +168,7 @@ fn a_session_that_fails_or_panics_at_work_fails_the_run_and_keeps_what_was_measu
 
 #[test]
 fn conflicts_are_repeated_counted_and_lose_no_operation() {
-    let record = run(Fault::ConflictsNowAndThen, ("WORK_LOOP", "500")).unwrap();
+    let record = run(Fault::ConflictsNowAndThen, &[("WORK_LOOP", "500")]).unwrap();
     assert_eq!(record.status, Status::Completed);
     assert!(record.sessions.iter().all(|session| session.selects == 500));
     assert!(record.notes.iter().any(|note| note.contains("repeated")), "{:?}", record.notes);
@@ -194,7 +177,7 @@ fn conflicts_are_repeated_counted_and_lose_no_operation() {
 /// A batch is sized for quick operations.
 #[test]
 fn operations_that_become_slow_are_not_lost_with_their_batch() {
-    let record = run(Fault::Stalls, ("RUN_TIME", "3")).unwrap();
+    let record = run(Fault::Stalls, &[("RUN_TIME", "3")]).unwrap();
     assert_eq!(record.status, Status::Completed);
     let slow = record.sessions[1].max_us.unwrap();
     assert!(slow >= 20_000.0, "{slow} us was the slowest");
@@ -204,7 +187,7 @@ fn operations_that_become_slow_are_not_lost_with_their_batch() {
 
 #[test]
 fn a_session_that_connects_again_does_all_its_operations() {
-    let record = run_tolerating("reconnect", Fault::IsLost, ("WORK_LOOP", "500")).unwrap();
+    let record = run_tolerating("reconnect", Fault::IsLost, ("WORK_LOOP", "500"));
     assert_eq!(record.status, Status::Completed);
     assert!(
         record.sessions.iter().all(|session| session.selects == 500),
@@ -219,7 +202,7 @@ fn a_session_that_connects_again_does_all_its_operations() {
 
 #[test]
 fn a_session_that_is_dropped_ends_and_the_others_go_on() {
-    let record = run_tolerating("drop", Fault::IsLost, ("WORK_LOOP", "500")).unwrap();
+    let record = run_tolerating("drop", Fault::IsLost, ("WORK_LOOP", "500"));
     assert_eq!(record.status, Status::Completed);
     let selects: Vec<u64> = record.sessions.iter().map(|session| session.selects).collect();
     assert!(selects[0] == 500 && selects[1] < 500 && selects[2] == 500, "{selects:?}");
@@ -230,7 +213,7 @@ fn a_session_that_is_dropped_ends_and_the_others_go_on() {
 fn a_session_that_never_connects_again_does_not_hold_up_the_end() {
     // FailsAtWork refuses every later connection too.
     let begun = Instant::now();
-    let record = run_tolerating("reconnect", Fault::FailsAtWork, ("RUN_TIME", "2")).unwrap();
+    let record = run_tolerating("reconnect", Fault::FailsAtWork, ("RUN_TIME", "2"));
     assert!(begun.elapsed().as_secs() < 30);
     assert_eq!(record.status, Status::Completed);
     assert_eq!((record.losses.len(), record.losses[0].back_s), (1, None));

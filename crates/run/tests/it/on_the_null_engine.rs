@@ -140,12 +140,9 @@ fn a_run_that_is_stopped_before_its_start_leaves_no_record() {
 
 #[test]
 fn think_time_longer_than_the_run_does_not_hold_it_up() {
-    let pauses =
-        [("UPDATE_PCT", "0"), ("THINK_TM_FREQUENCY", "1"), ("THINK_TM_MIN", "600"), ("THINK_TM_MAX", "600")];
-    let folder = tempfile::tempdir().unwrap();
+    let pauses = [("THINK_TM_FREQUENCY", "1"), ("THINK_TM_MIN", "600"), ("THINK_TM_MAX", "600")];
     let begun = Instant::now();
-    let spec = spec(folder.path(), &[&pauses[..], &[("RUN_TIME", "1")]].concat());
-    let (record, _) = run_with(&spec, &mut Log::default(), &AtomicBool::new(false)).unwrap();
+    let record = run(&[&pauses[..], &[("UPDATE_PCT", "0"), ("RUN_TIME", "1")]].concat());
     assert!(begun.elapsed() < Duration::from_secs(60));
     assert_eq!(record.status, Status::Completed);
     assert_eq!(record.operations[&OpKind::Select].operations, 1);
@@ -183,8 +180,7 @@ fn a_thousand_sessions_start_together() {
 }
 
 fn open_loop(rate: &str, arrivals: &str) -> Record {
-    let folder = tempfile::tempdir().unwrap();
-    let flags = [
+    run(&[
         ("TARGET", "null:?latency_us=1000"),
         ("RATE", rate),
         ("ARRIVALS", arrivals),
@@ -192,8 +188,7 @@ fn open_loop(rate: &str, arrivals: &str) -> Record {
         ("RUN_TIME", "3"),
         ("WARMUP", "1"),
         ("UPDATE_PCT", "0"),
-    ];
-    run_with(&spec(folder.path(), &flags), &mut Log::default(), &AtomicBool::new(false)).unwrap().0
+    ])
 }
 
 #[test]
