@@ -1,9 +1,7 @@
 //! The engines: one line each.
 
 use slob_engine::{Engine, EngineError, EngineKind, ErrorKind, OpenSpec, Purpose, Result, null};
-use slob_spec::{EngineOptions, Group, LoadSpec, Param, Settings, Table, Target};
-
-use crate::failure::Failure;
+use slob_spec::{EngineOptions, Group, Param, Table, Target};
 
 pub(crate) const ENGINES: &[EngineKind] = &[
     slob_engine_sqlite::KIND,
@@ -41,12 +39,6 @@ pub(crate) fn target_of_kit(param: &Param) -> Option<&'static str> {
 /// The others decide how data are loaded.
 pub(crate) fn is_of_run(param: &Param) -> bool {
     !["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLESPACE"].contains(&param.key)
-}
-
-pub(crate) fn open(settings: &Settings) -> Result<(LoadSpec, Box<dyn Engine>), Failure> {
-    let spec = LoadSpec::from_settings(settings)?.spec;
-    let engine = open_target(&spec.target, &spec.options, Purpose::Use, None)?;
-    Ok((spec, engine))
 }
 
 /// Schemes of the addresses of other programs.

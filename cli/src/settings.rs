@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use clap::ArgMatches;
-use slob_engine::Engine;
+use slob_engine::{Engine, Purpose};
 use slob_record::ConfigEntry;
 use slob_run::Loaded;
 use slob_spec::{
-    Checked, ConfFile, Entry, Kind, Observers, Origin, Param, Resolved, RunSpec, Secret, Settings, Target,
-    Value,
+    Checked, ConfFile, Entry, Kind, LoadSpec, Observers, Origin, Param, Resolved, RunSpec, Secret, Settings,
+    Target, Value,
 };
 
 use crate::failure::Failure;
@@ -357,6 +357,12 @@ pub(crate) fn overridden(
     Ok(settings)
 }
 
+pub(crate) fn open(settings: &Settings) -> Result<(LoadSpec, Box<dyn Engine>), Failure> {
+    let spec = LoadSpec::from_settings(settings)?.spec;
+    let engine = registry::open_target(&spec.target, &spec.options, Purpose::Use, None)?;
+    Ok((spec, engine))
+}
+
 /// Refuses bad input without a connection.
 pub(crate) fn of_run_as_loaded(settings: &Settings) -> Result<Settings, Failure> {
     if LOADED.iter().all(|key| is_set(settings, key)) {
@@ -365,7 +371,7 @@ pub(crate) fn of_run_as_loaded(settings: &Settings) -> Result<Settings, Failure>
     // Any load allows less than this one.
     let largest = [("SCALE", "1T"), ("SCAN_TABLE_SZ", "1M")].map(|(key, value)| (key, value.to_owned()));
     RunSpec::from_settings(&settings.as_loaded(&registry::table(), &largest)?)?;
-    let (_, engine) = registry::open(settings)?;
+    let (_, engine) = open(settings)?;
     match Loaded::at(engine.as_ref())? {
         Some(loaded) => Ok(settings.as_loaded(&registry::table(), &loaded.of_run())?),
         None => Ok(settings.clone()),

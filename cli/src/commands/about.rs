@@ -92,7 +92,7 @@ fn loaded(settings: &Settings) -> Result<Option<Loaded>, Failure> {
     if is_folder && !Path::new(spec.target.path()).exists() {
         return Ok(None);
     }
-    let (_, engine) = registry::open(settings)?;
+    let (_, engine) = settings::open(settings)?;
     Ok(Loaded::at(engine.as_ref())?)
 }
 

@@ -15,7 +15,7 @@ use slob_spec::{LoadSpec, MAX_SESSIONS, Settings};
 use super::measuring::{Quiet, measure_step, report_command};
 use super::profile;
 use crate::failure::Failure;
-use crate::{completing, output, registry, settings};
+use crate::{completing, output, settings};
 
 /// The point of a profile, and the multiple of its demand.
 #[derive(Args)]
@@ -73,7 +73,7 @@ pub(super) fn goal_of(options: &Options) -> Result<Goal, Failure> {
 }
 
 pub(super) fn target_of(settings: &Settings, goal: &Goal) -> Result<Target, Failure> {
-    let (LoadSpec { target, .. }, engine) = registry::open(settings)?;
+    let (LoadSpec { target, .. }, engine) = settings::open(settings)?;
     let server = engine.server()?;
     let schemas = engine.schemas()?;
     let complete = schemas.iter().take_while(|state| state.state.layout().is_some()).count();

@@ -24,7 +24,7 @@ use super::awr::ReadReports;
 use crate::args::is_given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, PARTLY};
 use crate::progress::{Progress, duration};
-use crate::{completing, interrupt, output, registry, settings};
+use crate::{completing, interrupt, output, settings};
 
 pub(super) const FILE: &str = "profile.json";
 /// More intervals than this are saved in groups.
@@ -321,7 +321,7 @@ fn from_server(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     }
     let path = args.output.as_deref().unwrap_or(Path::new(FILE));
     let stop = interrupt::flag()?;
-    let (spec, engine) = registry::open(&settings)?;
+    let (spec, engine) = settings::open(&settings)?;
     let mut watch = Watch::begin(engine.as_ref(), &spec.target)?;
     watch.profile.left_out.iter().for_each(|left| say!("slob: not known: {}", left.why));
     if let Ok(text) = fs::read(path) {

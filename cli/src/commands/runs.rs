@@ -550,7 +550,7 @@ fn load_probe_and_run(
 
 /// Keeps the folder if it holds other files.
 fn remove_demo(settings: &Settings, folder: &Path) -> Result<(), Failure> {
-    let (_, engine) = registry::open(settings)?;
+    let (_, engine) = settings::open(settings)?;
     let lock = engine.lock()?;
     drop_schemas(engine.as_ref(), &engine.schemas()?)?;
     drop((lock, engine));

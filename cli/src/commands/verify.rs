@@ -43,7 +43,7 @@ pub(super) fn verify(args: &VerifyArgs, matches: &ArgMatches) -> Outcome {
     let journal = args.durability.as_deref();
     let acknowledged = journal.map(Acknowledged::read).transpose()?;
     let stop = interrupt::flag()?;
-    let (spec, engine) = registry::open(&settings)?;
+    let (spec, engine) = settings::open(&settings)?;
     let progress = Progress::new("verifying");
     let on_rows = |rows, of| progress.at(rows, of, "rows read");
     let streams = spec.streams.get();
