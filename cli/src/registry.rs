@@ -5,7 +5,9 @@ use slob_spec::{EngineOptions, Group, Param, Table, Target};
 
 pub(crate) const ENGINES: &[EngineKind] = &[
     slob_engine_sqlite::KIND,
+    #[cfg(feature = "postgres")]
     slob_engine_postgres::KIND,
+    #[cfg(feature = "mysql")]
     slob_engine_mysql::KIND,
     #[cfg(feature = "oracle")]
     slob_engine_oracle::KIND,
@@ -14,8 +16,12 @@ pub(crate) const ENGINES: &[EngineKind] = &[
 
 const DEFAULT_TARGET: &str = "sqlite:./slob-data";
 pub(crate) const EXAMPLE_TARGET: &str = "sqlite:./d";
+const POSTGRES_TARGET: &str = "postgres://USER@HOST:PORT/DATABASE";
+const MYSQL_TARGET: &str = "mysql://USER@HOST:PORT";
 /// Loads of the original kit name a tablespace.
 pub(crate) const TABLESPACES_TARGET: &str = "oracle://USER@//HOST:PORT/SERVICE";
+/// Forms of the targets whose engines a build may leave out.
+const OPTIONAL_TARGETS: [&str; 3] = [POSTGRES_TARGET, MYSQL_TARGET, TABLESPACES_TARGET];
 /// The engine of the demo needs no server.
 pub(crate) const DEMO_SCHEME: &str = slob_engine_sqlite::KIND.scheme;
 
@@ -26,9 +32,7 @@ pub(crate) fn table() -> Table {
 
 pub(crate) fn target_of_kit(param: &Param) -> Option<&'static str> {
     match (param.key, param.group) {
-        ("DBNAME" | "CONNECT_STRING" | "CREATE_BASE_TABLE", _) => {
-            Some(slob_engine_postgres::KIND.target_form)
-        }
+        ("DBNAME" | "CONNECT_STRING" | "CREATE_BASE_TABLE", _) => Some(POSTGRES_TARGET),
         ("DATABASE_STATISTICS_TYPE", _) | (_, Group::Access | Group::Compatibility) => {
             Some(TABLESPACES_TARGET)
         }
@@ -41,13 +45,13 @@ pub(crate) fn is_of_run(param: &Param) -> bool {
     !["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLESPACE"].contains(&param.key)
 }
 
-/// Schemes of the addresses of other programs.
-const SCHEMES_ELSEWHERE: [(&str, &EngineKind); 5] = [
-    ("postgresql", &slob_engine_postgres::KIND),
-    ("pg", &slob_engine_postgres::KIND),
-    ("mariadb", &slob_engine_mysql::KIND),
-    ("sqlite3", &slob_engine_sqlite::KIND),
-    ("file", &slob_engine_sqlite::KIND),
+/// Schemes of the addresses of other programs, and the targets that are meant.
+const SCHEMES_ELSEWHERE: [(&str, &str); 5] = [
+    ("postgresql", POSTGRES_TARGET),
+    ("pg", POSTGRES_TARGET),
+    ("mariadb", MYSQL_TARGET),
+    ("sqlite3", slob_engine_sqlite::KIND.target_form),
+    ("file", slob_engine_sqlite::KIND.target_form),
 ];
 
 /// The forms of targets of this build.
@@ -82,12 +86,15 @@ pub(crate) fn engine_of(target: &Target) -> Result<&'static EngineKind> {
         Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(advice))
     };
     let Some(engine) = ENGINES.iter().find(|engine| engine.scheme == target.scheme()) else {
-        let meant =
-            SCHEMES_ELSEWHERE.iter().find(|(other, _)| *other == target.scheme()).map(|(_, engine)| engine);
+        if OPTIONAL_TARGETS.iter().any(|form| form.split(':').next() == Some(target.scheme())) {
+            let message = "this build of slob leaves that engine out";
+            return refused(message, "build it with all of them: cargo build --release".to_owned());
+        }
+        let meant = SCHEMES_ELSEWHERE.iter().find(|(other, _)| *other == target.scheme());
         return refused(
             "no engine of that name",
             match meant {
-                Some(engine) => format!("write {}", engine.target_form),
+                Some((_, form)) => format!("write {form}"),
                 None => format!("this build knows {}", target_forms()),
             },
         );
@@ -118,6 +125,13 @@ mod tests {
             let is_run = ["suite::run", "passes_the_contract_suite"].iter().any(|call| test.contains(call));
             assert!(is_run, "{} has no contract run", engine.scheme);
         }
+    }
+
+    #[test]
+    fn forms_of_optional_targets_are_those_of_their_engines() {
+        let all: Vec<_> = ENGINES.iter().map(|engine| engine.target_form).collect();
+        let forms = OPTIONAL_TARGETS;
+        assert!(forms.iter().all(|form| all.contains(form)), "{forms:?} are not all of {all:?}");
     }
 
     #[test]
