@@ -473,7 +473,7 @@ pub(super) fn mark(args: &MarkArgs, matches: &ArgMatches) -> Outcome {
 
 const DEMO_FOLDER: &str = "slob-demo";
 
-/// See the whole method here: probe the device, load, run for 20 s, report, clean up
+/// See the whole method here: load, probe the device, run for 20 s, report, clean up
 #[derive(Args)]
 #[command(after_help = "The data go to ./slob-demo and are removed at the end; the report stays in ./runs.")]
 // The flags of parameters come later.
