@@ -29,7 +29,9 @@ fn responses_lead_in_every_view_of_a_crowded_run() {
     assert!(key.contains("response") && key.contains("flight"), "{report}");
     let page = std::fs::read_to_string(folder.last_run().join("report.html")).unwrap();
     assert!(place(&page, "p99 of a response") < place(&page, "Physical reads/s (IOPS)"));
-    folder.slob("gate crowd --require 'p99 < 1us'").prints_and_exits(1, &["response_p99_us < "]);
+    // On a busy machine the window may end late: the gate then can't tell, by the same figure.
+    let gate = folder.slob("gate crowd --require 'p99 < 1us'");
+    assert!([1, 4].contains(&gate.code) && gate.stdout.contains("response_p99_us < "), "{}", gate.all());
     let law = &folder.slob("list --json --columns little_percent,accounted").json()[0];
     assert!((law["little_percent"].as_f64().unwrap() - 100.0).abs() < 1.0, "{law}");
     crowd("again");

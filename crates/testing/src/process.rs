@@ -214,15 +214,17 @@ pub(crate) fn made_once(
 ) -> Result<(), String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(|error| error.to_string())?;
     let account = rustix::process::geteuid().as_raw();
-    let place = target_folder().join("test-data").join(format!("{account}{}", name.replace('/', "-")));
+    let all = target_folder().join("test-data");
+    let place = all.join(format!("{account}{}", name.replace('/', "-")));
     let (kept, new) = (place.join(boot.trim()), place.join("new"));
     let say = |error: std::io::Error| format!("{}: {error}", place.display());
-    fs::create_dir_all(&place).map_err(say)?;
-    // It ends with the value.
+    fs::create_dir_all(&all).map_err(say)?;
+    // It ends with the value. Nobody makes the place without it.
     let one = File::create(place.with_extension("lock")).map_err(say)?;
     one.lock().map_err(say)?;
     if !kept.is_dir() {
-        fs::remove_dir_all(&place).and_then(|()| fs::create_dir(&place)).map_err(say)?;
+        fs::create_dir_all(&place).and_then(|()| fs::remove_dir_all(&place)).map_err(say)?;
+        fs::create_dir(&place).map_err(say)?;
         make()?;
         copy(data, &new)?;
         return fs::rename(&new, &kept).map_err(say);
