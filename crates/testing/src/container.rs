@@ -5,6 +5,8 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -209,8 +211,15 @@ impl Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // A group that still holds a process stays.
-        self.groups.iter().for_each(|group| drop(fs::remove_dir(group)));
+        // Processes that were killed are in their group for a moment; a group that holds another process stays.
+        let begun = Instant::now();
+        loop {
+            self.groups.retain(|group| group.is_dir() && fs::remove_dir(group).is_err());
+            if self.groups.is_empty() || begun.elapsed() > Duration::from_secs(2) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
