@@ -194,7 +194,7 @@ impl<'a> Figures<'a> {
         self.measured.as_ref()?.on_cpu_and_waiting()
     }
 
-    /// Which duration leads in every view of the run. With RATE a response may also wait for sessions that are all at work.
+    /// Decides which duration leads in every view. With RATE a response may also wait for sessions that are all at work.
     pub fn lead(&self) -> Lead {
         let delayed = || {
             self.record.workload.rate_per_s.as_ref()?;

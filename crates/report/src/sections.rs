@@ -217,7 +217,7 @@ fn summarised_load(figures: &Run<'_>) -> String {
     )
 }
 
-/// Of operations alone, unless responses lead.
+/// Names the durations of operations, after those of responses where these lead.
 fn summarised_durations(figures: &Run<'_>) -> String {
     let of_operations = times(figures, &figure::OPERATION_MEAN_US, &figure::OPERATION_P99_US, "");
     let of_operations = of_operations.unwrap_or_default();
