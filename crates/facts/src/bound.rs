@@ -21,9 +21,27 @@ pub fn figure_named(name: &str) -> Result<&'static Figure, NoFigure> {
     known.or_else(by_short).ok_or_else(|| NoFigure { name: name.trim().to_owned() })
 }
 
-/// True for `p99`, which is of operations, or of responses where these lead. `operation-p99` is of operations everywhere.
-pub fn follows_lead(name: &str) -> bool {
-    !plain(name).starts_with("operation")
+/// A figure as it was asked for: `p99` is of operations, or of responses where these lead. `operation-p99` is of operations
+/// everywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub figure: &'static Figure,
+    follows_lead: bool,
+}
+
+impl Asked {
+    pub fn led_by(self, lead: Lead) -> Self {
+        let figure = if self.follows_lead { lead.instead_of(self.figure) } else { self.figure };
+        Self { figure, ..self }
+    }
+}
+
+impl FromStr for Asked {
+    type Err = NoFigure;
+
+    fn from_str(name: &str) -> Result<Self, NoFigure> {
+        Ok(Self { figure: figure_named(name)?, follows_lead: !plain(name).starts_with("operation") })
+    }
 }
 
 fn plain(name: &str) -> String {
@@ -51,8 +69,7 @@ enum Side {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    pub figure: &'static Figure,
-    follows_lead: bool,
+    pub asked: Asked,
     side: Side,
     pub amount: f64,
 }
@@ -72,8 +89,7 @@ pub enum BadBound {
 impl Bound {
     /// The bound as it counts for runs with this lead.
     pub fn led_by(self, lead: Lead) -> Self {
-        let figure = if self.follows_lead { lead.instead_of(self.figure) } else { self.figure };
-        Self { figure, ..self }
+        Self { asked: self.asked.led_by(lead), ..self }
     }
 
     pub fn holds(&self, value: f64) -> bool {
@@ -88,14 +104,14 @@ impl Bound {
     /// Shows enough digits to tell the value from the amount.
     pub fn shown_beside(&self, value: f64) -> String {
         const MOST_DECIMALS: usize = 12;
-        let words = shown(self.figure, value);
-        if value == self.amount || words != shown(self.figure, self.amount) {
+        let words = shown(self.asked.figure, value);
+        if value == self.amount || words != shown(self.asked.figure, self.amount) {
             return words;
         }
         let longer =
             |decimals| Some(fixed(value, decimals)).filter(|number| *number != fixed(self.amount, decimals));
         match (1..=MOST_DECIMALS).find_map(longer) {
-            Some(number) => format!("{number} {}", self.figure.unit).trim_end().to_owned(),
+            Some(number) => format!("{number} {}", self.asked.figure.unit).trim_end().to_owned(),
             None => words,
         }
     }
@@ -113,7 +129,7 @@ pub struct LatencyLimit {
 impl LatencyLimit {
     /// The figure that the limit is of in runs with this lead.
     pub fn figure_in(&self, lead: Lead) -> &'static Figure {
-        self.bound.led_by(lead).figure
+        self.bound.asked.led_by(lead).figure
     }
 }
 
@@ -146,7 +162,7 @@ impl FromStr for LatencyLimit {
             Err(BadBound::Form(_)) => return Err(BadLimit::Form(text)),
             Err(error) => return Err(BadLimit::Bound(text, error)),
         };
-        let Bound { figure, side, amount: us, .. } = bound;
+        let Bound { asked: Asked { figure, .. }, side, amount: us } = bound;
         match figure.unit == "us" && matches!(side, Side::AtMost | Side::Below) && us > 0.0 {
             true => Ok(Self { text, bound, figure, us }),
             false => Err(BadLimit::Form(text)),
@@ -185,15 +201,20 @@ impl FromStr for Bound {
     fn from_str(text: &str) -> Result<Self, BadBound> {
         let parts = Side::iter().find_map(|side| Some((side, text.split_once(<&str>::from(side))?)));
         let (side, (name, typed)) = parts.ok_or_else(|| BadBound::Form(text.to_owned()))?;
-        let figure = figure_named(name)?;
-        let follows_lead = follows_lead(name);
-        Ok(Self { figure, follows_lead, side, amount: amount(figure, name.trim(), typed.trim())? })
+        let asked: Asked = name.parse()?;
+        Ok(Self { asked, side, amount: amount(asked.figure, name.trim(), typed.trim())? })
     }
 }
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.figure.name, <&str>::from(self.side), shown(self.figure, self.amount))
+        write!(
+            f,
+            "{} {} {}",
+            self.asked.figure.name,
+            <&str>::from(self.side),
+            shown(self.asked.figure, self.amount)
+        )
     }
 }
 
@@ -265,8 +286,8 @@ mod tests {
     #[case("read-p99 < 2ms", "physical_read_p99_us")]
     fn a_short_name_is_of_the_duration_that_leads(#[case] text: &str, #[case] of_response: &str) {
         let bound: Bound = text.parse().unwrap();
-        assert_eq!(bound.led_by(Lead::Operation).figure.name, bound.figure.name);
-        assert_eq!(bound.led_by(Lead::Response).figure.name, of_response);
+        assert_eq!(bound.led_by(Lead::Operation).asked.figure.name, bound.asked.figure.name);
+        assert_eq!(bound.led_by(Lead::Response).asked.figure.name, of_response);
     }
 
     #[test]
@@ -292,8 +313,8 @@ mod tests {
     fn a_value_just_below_its_threshold_is_told_from_it() {
         let busy = |amount: &str| format!("device_busy_percent < {amount}").parse::<Bound>().unwrap();
         assert_eq!(busy("100").shown_beside(99.997), "99.997 %");
-        assert_eq!(busy("100").shown_beside(100.0), shown(busy("100").figure, 100.0));
-        assert_eq!(busy("100").shown_beside(97.0), shown(busy("100").figure, 97.0));
+        assert_eq!(busy("100").shown_beside(100.0), shown(busy("100").asked.figure, 100.0));
+        assert_eq!(busy("100").shown_beside(97.0), shown(busy("100").asked.figure, 97.0));
         assert_eq!("read-p99 < 2ms".parse::<Bound>().unwrap().shown_beside(1999.999), "1,999.999 us");
     }
 

@@ -10,11 +10,11 @@ use slob_record::Record;
 use slob_stats::summary::{mean, mean_interval, runs_to_tell};
 use slob_stats::{Comparison, PercentInterval};
 
-use slob_facts::bound::{NoFigure, follows_lead, shown};
+use slob_facts::bound::{Asked, NoFigure, shown};
 use slob_facts::figure::Better;
 use slob_facts::format::{percent, plural, signed_percent};
 use slob_facts::table::{Column, Table};
-use slob_facts::{BadBound, Bound, Figure, Grade, Lead, Question, figure_named};
+use slob_facts::{BadBound, Bound, Figure, Grade, Lead, Question};
 
 use crate::change::compared;
 use crate::group::Group;
@@ -33,8 +33,7 @@ pub enum Requirement {
 /// A figure may be so much worse than the baseline: `iops 3 %`.
 #[derive(Clone, Debug)]
 pub struct MaxLoss {
-    figure: &'static Figure,
-    follows_lead: bool,
+    asked: Asked,
     percent: f64,
 }
 
@@ -79,11 +78,11 @@ impl FromStr for MaxLoss {
         let bad = || BadRequirement::Loss(text.to_owned());
         let (name, percent) = text.trim().trim_end_matches('%').trim().rsplit_once(' ').ok_or_else(bad)?;
         let percent: f64 = percent.parse().map_err(|_| bad())?;
-        let figure = figure_named(name)?;
-        match figure.better {
-            Better::Neither => Err(BadRequirement::Neither(figure.name)),
+        let asked: Asked = name.parse()?;
+        match asked.figure.better {
+            Better::Neither => Err(BadRequirement::Neither(asked.figure.name)),
             _ if !(0.0..100.0).contains(&percent) => Err(bad()),
-            _ => Ok(Self { figure, follows_lead: follows_lead(name), percent }),
+            _ => Ok(Self { asked, percent }),
         }
     }
 }
@@ -100,7 +99,7 @@ impl fmt::Display for Requirement {
 
 impl fmt::Display for MaxLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at most {} % worse", self.figure.name, percent(self.percent))
+        write!(f, "{} at most {} % worse", self.asked.figure.name, percent(self.percent))
     }
 }
 
@@ -260,10 +259,10 @@ impl Requirement {
 
     fn found(&self, side: &Group<'_>, confidence: Confidence) -> Found {
         match *self {
-            Self::Figure(bound) => match side.known(bound.figure) {
+            Self::Figure(bound) => match side.known(bound.asked.figure) {
                 Ok(values) => {
                     let (outcome, found, words) = within(bound, &values, confidence);
-                    (outcome, found, words + &responses_beside(bound.figure, side))
+                    (outcome, found, words + &responses_beside(bound.asked.figure, side))
                 }
                 Err(reason) => not_known(reason),
             },
@@ -293,7 +292,7 @@ fn responses_beside(figure: &'static Figure, side: &Group<'_>) -> String {
 }
 
 fn within(bound: Bound, values: &[f64], confidence: Confidence) -> Found {
-    let figure = bound.figure;
+    let figure = bound.asked.figure;
     let Some(mean) = mean(values) else { return not_known("there are no runs") };
     let holds = |value| bound.holds(value);
     let outcome = |holds| if holds { Outcome::Passed } else { Outcome::Failed };
@@ -317,17 +316,19 @@ fn advice(needed: Option<usize>) -> String {
 
 impl MaxLoss {
     fn led_by(&self, lead: Lead) -> Self {
-        let figure = if self.follows_lead { lead.instead_of(self.figure) } else { self.figure };
-        Self { figure, ..self.clone() }
+        Self { asked: self.asked.led_by(lead), ..*self }
     }
 
     fn found(&self, baseline: &Group<'_>, side: &Group<'_>, confidence: Confidence) -> Found {
-        let (first, second) = match (baseline.known(self.figure), side.known(self.figure)) {
+        let (first, second) = match (baseline.known(self.asked.figure), side.known(self.asked.figure)) {
             (Ok(first), Ok(second)) => (first, second),
             (Err(reason), _) | (_, Err(reason)) => return not_known(reason),
         };
-        let Some(comparison) = compared(self.figure, &first, &second, confidence) else {
-            return not_known(format!("{} is 0 or less in a run, or there is no baseline", self.figure.name));
+        let Some(comparison) = compared(self.asked.figure, &first, &second, confidence) else {
+            return not_known(format!(
+                "{} is 0 or less in a run, or there is no baseline",
+                self.asked.figure.name
+            ));
         };
         let Comparison { percent: change, interval, .. } = comparison;
         let words = format!("{} % against the baseline", signed_percent(change));
@@ -337,7 +338,7 @@ impl MaxLoss {
         };
         let PercentInterval { low, high, .. } = interval;
         let words = format!("{words} ({} to {})", signed_percent(low), signed_percent(high));
-        let (least, most) = match self.figure.better {
+        let (least, most) = match self.asked.figure.better {
             Better::Higher => (-high, -low),
             Better::Lower | Better::Neither => (low, high),
         };
