@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::Value;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
 
@@ -17,8 +18,16 @@ settings = { RUN_TIME = 1, WARMUP = 0 }
 variant = [{ name = "buffered", settings = { BUFFERED = true } }]
 "#;
 
+/// On a busy machine a verdict may forbid each search its number.
 #[test]
 fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill() {
+    shown_within(3, || {
+        let (found, compared) = found_in_every_form();
+        ensure(found > 0, || format!("no search came to an end: {compared:#}"))
+    });
+}
+
+fn found_in_every_form() -> (usize, Value) {
     let folder = Folder::loaded(2, "16M");
     folder.write("plan.toml", ENDED);
     folder.slob("campaign plan.toml").refused(&["plan.toml, demand: "]);
@@ -53,7 +62,6 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill(
             found += usize::from(is_number);
         }
     }
-    assert!(found > 0, "no search came to an end: {json:#}");
     let pair = &json["pairs"][0];
     assert_eq!((&pair["first"], &pair["second"]), (&"buffered".into(), &"buffered.again".into()));
     let said = pair["sentence"].as_str().unwrap();
@@ -65,6 +73,7 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill(
     assert!(page.contains("Headroom compared") && page.contains("buffered-headroom-r1"), "{page}");
     assert!(page.contains(&first_words) && page.contains("Content-Security-Policy"));
     folder.slob("analyze c --relative-to buffered").refused(&["--relative-to"]);
+    (found, json)
 }
 
 /// As after a kill: records that are not noted are found.

@@ -122,6 +122,8 @@ impl FitLine {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
     pub lines: Vec<FitLine>,
+    /// What the run of these figures did of its rate; 100 without a run.
+    pub kept_percent: f64,
 }
 
 impl Fit {
@@ -158,7 +160,11 @@ const NOTHING: f64 = 1e-6;
 
 pub fn compare(demand: &Demand, planned: &Planned, measured: Option<&Measured>, costs: &Costs) -> Fit {
     let lines = Aim::ALL.iter().filter_map(|aim| line(*aim, demand, planned, measured, costs));
-    Fit { lines: lines.collect() }
+    Fit { lines: lines.collect(), kept_percent: 100.0 * measured.map_or(1.0, |run| kept(planned, run)) }
+}
+
+fn kept(planned: &Planned, measured: &Measured) -> f64 {
+    measured.operations_per_s() / f64::from(planned.parameters.rate)
 }
 
 fn line(
@@ -214,7 +220,7 @@ pub(crate) fn why(
     };
     let parameters = &planned.parameters;
     if let Some(measured) = measured.filter(|_| percent < 0.0) {
-        let kept = measured.operations_per_s() / f64::from(parameters.rate);
+        let kept = kept(planned, measured);
         if kept < KEPT {
             return Some(format!(
                 "the target kept {:.1} % of the rate: {:.0} of {} operations/s",
@@ -320,9 +326,8 @@ fn cached(costs: &Costs) -> String {
 
 /// Operations are drawn from decks of a hundred, which a short run does not finish.
 fn too_few(line: &FitLine, demand: &Demand, planned: &Planned, measured: &Measured) -> Option<String> {
-    let is_kept = measured.operations_per_s() >= KEPT * f64::from(planned.parameters.rate);
     let comes_with_commits = matches!(line.what, Aim::Redo | Aim::Commits | Aim::PhysicalWrites);
-    if !comes_with_commits || !is_kept {
+    if !comes_with_commits || kept(planned, measured) < KEPT {
         return None;
     }
     let wanted = demand.figures.get(Figure::Commits).filter(|commits| *commits > 0.0)?;
@@ -469,11 +474,25 @@ mod tests {
         assert!(slow.lines[0].why.as_ref().unwrap().contains("of the rate"), "{slow:?}");
     }
 
+    /// The rate that a later step kept corrected the reads of the calibration: '292.7 % above'.
+    #[test]
+    fn a_fit_knows_what_its_own_run_kept_of_the_rate() {
+        let planned = solve(&demand(), &Costs::default(), &limits(64));
+        let kept = |measured: Option<&Measured>| {
+            compare(&demand(), &planned, measured, &Costs::default()).kept_percent
+        };
+        let asked = f64::from(planned.parameters.rate);
+        assert_eq!(kept(None), 100.0);
+        let half = measured(0.5);
+        assert_eq!(kept(Some(&half)), 100.0 * half.operations_per_s() / asked);
+    }
+
     /// Three calibrations of a report on PostgreSQL: the first had no scans and wrote too little; the others wrote what those
     /// before them had changed.
     #[test]
     fn a_run_without_hits_is_not_preferred_to_one_whose_writes_are_those_of_the_run_before() {
         let fit = |percents: [f64; 5]| Fit {
+            kept_percent: 100.0,
             lines: Aim::ALL
                 .iter()
                 .copied()

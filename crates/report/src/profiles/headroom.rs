@@ -53,9 +53,10 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
 }
 
 /// A rate that was not kept explains some of another load. A load that is too small and not carried shows enough.
-fn not_made(fit: &Fit, kept: f64, carries: Option<f64>) -> Option<String> {
+fn not_made(fit: &Fit, carries: Option<f64>) -> Option<String> {
     let part = |line: &FitLine| {
-        let percent = 100.0 * ((1.0 + line.percent? / 100.0) / kept.clamp(0.01, 1.0) - 1.0);
+        let kept = fit.kept_percent.clamp(1.0, 100.0);
+        let percent = 100.0 * ((100.0 + line.percent?) / kept - 1.0);
         let decides = percent > 0.0 || carries.is_some();
         let side = if percent < 0.0 { "below" } else { "above" };
         let is_far = line.must && !line.by_chance && decides && percent.abs() > LOAD_MADE.value;
@@ -120,11 +121,9 @@ impl Headroom {
             None => "no step counts".to_owned(),
         };
         let uncounted = self.counted().next().is_none().then(uncounted);
-        let at_one = self.steps.iter().rfind(|step| step.factor == 1.0);
-        let kept = at_one.map_or(1.0, |step| step.kept_percent / 100.0);
         let of_demand = self.refused.clone();
         let unknown = of_demand
-            .or_else(|| not_made(&self.plan.fit, kept, self.carries))
+            .or_else(|| not_made(&self.plan.fit, self.carries))
             .or(uncounted)
             .or_else(|| self.steps.iter().find_map(refused));
         Self { unknown: unknown.map(|why| why.trim_end_matches('.').to_owned()), ..self }
@@ -500,25 +499,28 @@ mod tests {
         }
     }
 
+    fn fit<const LINES: usize>(kept_percent: f64, lines: [(Aim, f64); LINES]) -> Fit {
+        Fit { lines: lines.map(|(what, percent)| line(what, percent)).into(), kept_percent }
+    }
+
     /// 'Carries 4x' was said of a test with 99.3 % fewer logical reads and three times the physical ones.
     #[test]
     fn a_load_that_was_not_made_carries_nothing() {
-        let other = Fit { lines: vec![line(Aim::LogicalReads, -99.3), line(Aim::PhysicalReads, 213.0)] };
-        let why = not_made(&other, 1.0, Some(4.0)).unwrap();
+        let other = fit(100.0, [(Aim::LogicalReads, -99.3), (Aim::PhysicalReads, 213.0)]);
+        let why = not_made(&other, Some(4.0)).unwrap();
         assert!(why.contains("logical reads 99.3 % below, physical reads 213.0 % above"), "{why}");
-        assert!(not_made(&other, 1.0, None).unwrap().contains("physical reads 213.0 % above"));
-        let near = Fit { lines: vec![line(Aim::LogicalReads, -12.0), line(Aim::PhysicalReads, 9.0)] };
-        assert_eq!(not_made(&near, 1.0, Some(4.0)), None);
+        assert!(not_made(&other, None).unwrap().contains("physical reads 213.0 % above"));
+        let near = fit(100.0, [(Aim::LogicalReads, -12.0), (Aim::PhysicalReads, 9.0)]);
+        assert_eq!(not_made(&near, Some(4.0)), None);
     }
 
     /// A platform that is too slow for the rate was 'not known', and was left out of every comparison.
     #[test]
     fn a_rate_that_is_not_kept_is_no_other_load() {
-        let slow = Fit { lines: vec![line(Aim::LogicalReads, -60.0), line(Aim::PhysicalReads, -61.0)] };
-        assert_eq!(not_made(&slow, 0.4, Some(0.3)), None);
-        assert_eq!(not_made(&slow, 0.4, None), None);
-        let more = Fit { lines: vec![line(Aim::Redo, 40.0)] };
-        let why = not_made(&more, 1.0, Some(3.0)).unwrap();
+        let slow = fit(40.0, [(Aim::LogicalReads, -60.0), (Aim::PhysicalReads, -61.0)]);
+        assert_eq!(not_made(&slow, Some(0.3)), None);
+        assert_eq!(not_made(&slow, None), None);
+        let why = not_made(&fit(100.0, [(Aim::Redo, 40.0)]), Some(3.0)).unwrap();
         assert!(why.contains("redo 40.0 % above"), "{why}");
     }
 }
