@@ -15,7 +15,7 @@ use slob_demand::{
     Timetable, find_knee,
 };
 use slob_engine::Purpose;
-use slob_facts::LatencyLimit;
+use slob_facts::{LatencyLimit, Lead};
 use slob_measure::{Counter, LatencyKind};
 use slob_record::{Record, read_record};
 use slob_report::Answer;
@@ -171,7 +171,8 @@ impl Levels for LevelRuns {
 
 /// The target only totals such waits: no run would have the percentile.
 fn refuse_unmeasured(limit: &LatencyLimit, limited: &Settings) -> Result<(), Failure> {
-    let Some(kind) = limit.figure.needs_each() else { return Ok(()) };
+    let figure = limit.figure_in(Lead::Operation);
+    let Some(kind) = figure.needs_each() else { return Ok(()) };
     let RunSpec { target, options, .. } = RunSpec::from_settings(limited)?.spec;
     let engine = registry::open_target(&target, &options, Purpose::Use, None)?;
     let figures = engine.snapshot()?.total();
@@ -183,7 +184,7 @@ fn refuse_unmeasured(limit: &LatencyLimit, limited: &Settings) -> Result<(), Fai
     Err(usage!(
         "--limit {limit}: {target} does not time each of these waits, so {} is not known; limit a mean (read-mean, redo-mean) or \
          its operations (p99)",
-        limit.figure.name
+        figure.name
     ))
 }
 

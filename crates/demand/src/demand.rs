@@ -10,8 +10,7 @@ use slob_facts::Judged;
 use slob_facts::format::capitalised;
 
 use crate::figure::{Figure, Figures, Kind, READS, WRITES};
-use crate::profile::DemandError;
-use crate::profile::{Histograms, Interval, Profile};
+use crate::profile::{DemandError, Histograms, Interval, Profile};
 use crate::summary::{LONG_S, length, moment, rank};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

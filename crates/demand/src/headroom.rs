@@ -1,6 +1,5 @@
 //! The search for headroom on a target: the multiple of a demand that it carries.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use serde::Serialize;
@@ -53,12 +52,10 @@ pub fn find_headroom<R: Runs>(
         return Ok(HeadroomSearched { calibrated, result, interruption: None });
     }
     let calibrated = target.calibrate(goal, runs)?;
-    let asked = options.limits.iter().map(|limit| limit.figure.name);
     let mut search = StepSearch {
         runs,
         parameters: calibrated.planned.parameters,
         target,
-        columns: asked.chain(HeadroomLimit::default_columns()).collect(),
         count_cached: options.count_cached,
         spoiled_repeats,
         result: HeadroomResult {
@@ -78,7 +75,6 @@ struct StepSearch<'a, R: Runs> {
     runs: &'a R,
     parameters: Parameters,
     target: &'a Target,
-    columns: BTreeSet<&'static str>,
     count_cached: bool,
     spoiled_repeats: usize,
     result: HeadroomResult,
@@ -169,8 +165,7 @@ impl<R: Runs> StepSearch<'_, R> {
             other => other?,
         };
         self.result.measured.get_or_insert_with(|| Environment::of(&record));
-        let columns = self.columns.iter().copied();
-        let step = HeadroomStep::of(&record, factor, columns, self.count_cached);
+        let step = HeadroomStep::of(&record, factor, self.count_cached);
         Ok(Ok(step.ok_or_else(|| DemandError::measured_nothing(&record.id))?))
     }
 }

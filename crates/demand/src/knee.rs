@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::Serialize;
 use slob_facts::format::plural;
 use slob_facts::measured::mean_rate;
-use slob_facts::{Bottleneck, Judged, LatencyLimit, Lead, Run, bottleneck, figure};
+use slob_facts::{Bottleneck, Figure, Judged, LatencyLimit, Lead, Run, bottleneck, figure};
 use slob_record::{KindRecord, Record};
 
 use crate::profile::DemandError;
@@ -163,12 +163,13 @@ impl<L: Levels> CurveSearch<'_, L> {
                 return Ok(None);
             }
         };
-        let limited = victim.as_ref().unwrap_or(&record);
-        let mut point = curve_point(&record, victim.as_ref(), self.exceeds_limit(limited)?)?;
-        point.limited_us = self.limit.as_ref().and_then(|limit| limited_value(limit, limited));
-        let of_victim = match (&self.limit, point.limited_us.filter(|_| victim.is_some())) {
-            (Some(limit), Some(us)) => {
-                format!("  victim: {} {us:.0} us", limit.figure.name.trim_end_matches("_us"))
+        let limited = self.limited(victim.as_ref().unwrap_or(&record))?;
+        let mut point =
+            curve_point(&record, victim.as_ref(), limited.is_some_and(|limited| limited.is_over))?;
+        point.limited_us = limited.and_then(|limited| limited.us);
+        let of_victim = match limited {
+            Some(Limited { figure, us: Some(us), .. }) if victim.is_some() => {
+                format!("  victim: {} {us:.0} us", figure.name.trim_end_matches("_us"))
             }
             _ => String::new(),
         };
@@ -193,19 +194,23 @@ impl<L: Levels> CurveSearch<'_, L> {
         Ok(NonZeroU32::new(step as u32).unwrap_or(NonZeroU32::MIN))
     }
 
-    fn exceeds_limit(&self, record: &Record) -> Result<bool, DemandError> {
-        let Some(limit) = &self.limit else { return Ok(false) };
-        match (limited_value(limit, record), clock_step_us(limit, record)) {
-            (Some(value), _) => Ok(value > limit.us),
-            (None, Some(step_us)) if step_us <= limit.us => Ok(false),
-            (None, Some(step_us)) => Err(DemandError::Usage(format!(
+    /// An absent figure lies below the step of the clock that timed it.
+    fn limited(&self, record: &Record) -> Result<Option<Limited>, DemandError> {
+        let Some(limit) = &self.limit else { return Ok(None) };
+        let figures = Run::of(record);
+        let figure = limit.figure_in(figures.lead());
+        let us = figure.of(&figures);
+        let is_over = us.is_some_and(|us| us > limit.us());
+        match clock_step_us(figure, record) {
+            Some(step_us) if us.is_none() && step_us > limit.us() => Err(DemandError::Usage(format!(
                 "--limit {limit}: the server's clock times operations in steps of {step_us} us, and can't tell shorter ones; \
                  choose a limit of {step_us} us or more"
             ))),
-            (None, None) => Err(DemandError::Usage(format!(
+            None if us.is_none() => Err(DemandError::Usage(format!(
                 "--limit {limit}: this target does not measure {}; choose another",
-                limit.figure.name
+                figure.name
             ))),
+            _ => Ok(Some(Limited { figure, us, is_over })),
         }
     }
 
@@ -242,14 +247,16 @@ fn curve_point(
     point.ok_or_else(|| DemandError::Failed(format!("run {} has no throughput to compare", record.id)))
 }
 
-fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    let figures = Run::of(record);
-    limit.figure_in(figures.lead()).of(&figures)
+/// What a run has of the figure that a limit is of.
+#[derive(Clone, Copy)]
+struct Limited {
+    figure: &'static Figure,
+    us: Option<f64>,
+    is_over: bool,
 }
 
-/// An absent figure lies below the step of the clock that timed it.
-fn clock_step_us(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    let timed = |kind: &KindRecord| match limit.figure.name.split_once('_')?.0 {
+fn clock_step_us(figure: &Figure, record: &Record) -> Option<f64> {
+    let timed = |kind: &KindRecord| match figure.name.split_once('_')?.0 {
         "operation" => kind.latency.clock_step(),
         "response" => kind.response.clock_step(),
         _ => None,

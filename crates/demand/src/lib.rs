@@ -43,7 +43,7 @@ pub use profile::{
     Bucket, DemandError, Gap, Histograms, Interval, LeftOut, PROFILE_VERSION, Profile, ProfileError, Sample,
     Source, Subject, choose, collect, merge, unique_names,
 };
-pub use replay::{Parts, RESPONSE, ReplayInterval, ReplayResult, ReplayRun, Replayed, replay};
+pub use replay::{Parts, ReplayInterval, ReplayResult, ReplayRun, Replayed, replay};
 pub use runs::{measured_by_run, sample_of_run};
 pub use step::{Environment, HeadroomStep, NotCounted, times};
 pub use stretch::{Slot, Stretch};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use slob_facts::format::{duration_us, percent, plain_number};
 use slob_facts::thresholds::{FLASH_READ, LATENCY_FACTOR};
-use slob_facts::{LatencyLimit, figure};
+use slob_facts::{LatencyLimit, Lead, figure};
 use slob_stats::summary;
 
 use crate::step::HeadroomStep;
@@ -14,6 +14,9 @@ pub struct HeadroomLimit {
     /// A name such as `read-p99=2ms`, or `read-mean` of a default.
     pub name: String,
     pub column: String,
+    /// Limits the steps whose responses lead instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_column: Option<String>,
     pub us: f64,
     /// Absent from a limit that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,15 +47,14 @@ pub fn is_page_cache(read_us: f64) -> bool {
 
 impl From<&LatencyLimit> for HeadroomLimit {
     fn from(limit: &LatencyLimit) -> Self {
-        Self { name: limit.to_string(), column: limit.figure.name.to_owned(), us: limit.us, basis: None }
+        let [column, response] =
+            [Lead::Operation, Lead::Response].map(|lead| limit.figure_in(lead).name.to_owned());
+        let response_column = Some(response).filter(|response| *response != column);
+        Self { name: limit.to_string(), column, response_column, us: limit.us(), basis: None }
     }
 }
 
 impl HeadroomLimit {
-    pub fn default_columns() -> impl Iterator<Item = &'static str> {
-        DEFAULTS.into_iter().map(|(_, column, _)| column)
-    }
-
     /// The larger latency of production and of this platform at low load, times [`LATENCY_FACTOR`] and the noise at 1x.
     /// The shortest run at 1x replaces a missing run at low load.
     pub fn defaults(
@@ -76,7 +78,8 @@ impl HeadroomLimit {
             let us = us * LATENCY_FACTOR.value;
             let noise = summary::coefficient_of_variation(&repeats).unwrap_or(0.0);
             let basis = Basis { production_us, production_cached, low_load_us, noise_percent: 100.0 * noise };
-            Some(Self { name: name.into(), column: column.into(), us, basis: Some(basis) })
+            let (name, column) = (name.to_owned(), column.to_owned());
+            Some(Self { name, column, response_column: None, us, basis: Some(basis) })
         };
         DEFAULTS.into_iter().filter_map(limit).collect()
     }
@@ -111,10 +114,18 @@ impl HeadroomLimit {
         ))
     }
 
-    pub(crate) fn broken_by(&self, us: f64) -> Option<Break> {
+    /// The figure that this limits in `step`, with its value there.
+    pub fn latency_of(&self, step: &HeadroomStep) -> Option<(&str, f64)> {
+        let of_response = self.response_column.as_deref().filter(|_| step.leads == Lead::Response);
+        let column = of_response.unwrap_or(&self.column);
+        Some((column, step.latency(column)?))
+    }
+
+    pub(crate) fn broken_by(&self, step: &HeadroomStep) -> Option<Break> {
+        let (column, us) = self.latency_of(step)?;
         let noise_percent = self.basis.as_ref().map_or(0.0, |basis| basis.noise_percent);
         let most_us = self.us * (1.0 + noise_percent / 100.0);
-        (us > most_us).then(|| Break::Latency { column: self.column.clone(), us, most_us })
+        (us > most_us).then(|| Break::Latency { column: column.to_owned(), us, most_us })
     }
 }
 
@@ -164,13 +175,30 @@ mod tests {
         HeadroomLimit::defaults(&production, Some(&step(low_us)), &at_one).remove(0)
     }
 
+    /// `p99` was of operations in a step whose sessions were late, and of responses in the run itself.
+    #[test]
+    fn a_limit_is_of_responses_where_these_lead_and_of_operations_where_it_says_so() {
+        let columns = ["operation_p99_us", "response_p99_us"].map(str::to_owned);
+        let latencies = columns.into_iter().zip([900.0, 9000.0]).collect();
+        let late =
+            HeadroomStep { latencies, leads: Lead::Response, rate_kept: true, ..HeadroomStep::default() };
+        let broken = |limit: &str, step: &HeadroomStep| {
+            let mut step = step.clone();
+            step.judge(&[HeadroomLimit::from(&limit.parse::<LatencyLimit>().unwrap())]);
+            step.broke.map(|broke| broke.words())
+        };
+        assert!(broken("p99=1ms", &late).unwrap().contains("9"), "{late:?}");
+        assert_eq!(broken("operation-p99=1ms", &late), None);
+        assert_eq!(broken("p99=1ms", &HeadroomStep { leads: Lead::Operation, ..late }), None);
+    }
+
     #[test]
     fn the_larger_of_production_and_low_load_is_the_limit() {
         let of_production = read_limit(300.0, 80.0, &[100.0]);
         assert_eq!(of_production.words(), "read-mean=600 us (2 times production's 300 us)");
         let own = read_limit(60.0, 80.0, &[100.0]);
         assert_eq!(own.words(), "read-mean=160 us (2 times this platform's 80.0 us at low load)");
-        assert!(own.broken_by(161.0).is_some() && own.broken_by(159.0).is_none());
+        assert!(own.broken_by(&step(161.0)).is_some() && own.broken_by(&step(159.0)).is_none());
         assert_eq!(own.caution(), None);
     }
 
@@ -200,10 +228,10 @@ mod tests {
     fn noise_widens_default_limits_alone() {
         let noisy = read_limit(100.0, 80.0, &[80.0, 120.0, 100.0]);
         assert!(noisy.words().ends_with("production's 100 us, and 20.0 % for noise)"), "{}", noisy.words());
-        assert!(noisy.broken_by(239.0).is_none() && noisy.broken_by(241.0).is_some());
+        assert!(noisy.broken_by(&step(239.0)).is_none() && noisy.broken_by(&step(241.0)).is_some());
         let asked = HeadroomLimit { name: "read-mean=1ms".into(), us: 1000.0, basis: None, ..noisy };
         assert_eq!(
-            asked.broken_by(1001.0).unwrap().words(),
+            asked.broken_by(&step(1001.0)).unwrap().words(),
             "the limit is physical read, mean: 1001.00 us is more than 1000.00 us"
         );
     }

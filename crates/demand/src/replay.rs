@@ -4,7 +4,7 @@ use serde::Serialize;
 use slob_facts::format::{duration_us, fixed};
 use slob_facts::measured::{OfferedLoad, ratio, total_operations};
 use slob_facts::thresholds::FLASH_READ;
-use slob_facts::{Grade, Judged, Question, Run, figure, verdicts};
+use slob_facts::{Grade, Judged, Question, Run, verdicts};
 use slob_record::Record;
 
 use crate::goal::{Goal, Pairs, Runs, Target};
@@ -12,7 +12,7 @@ use crate::limits::HeadroomLimit;
 use crate::options::Options;
 use crate::profile::DemandError;
 use crate::runs::{figures, histograms, steps};
-use crate::step::{Environment, HeadroomStep};
+use crate::step::{Environment, HeadroomStep, latencies};
 use crate::timetable::Timetable;
 use crate::{Calibrated, Figure, Slot, length};
 
@@ -58,7 +58,7 @@ pub struct ReplayInterval {
 impl ReplayResult {
     /// The run's schedule has a step for each interval from `first` on. Returns the number of intervals up to its last whole
     /// step.
-    fn add(&mut self, record: &Record, first: usize, columns: &[&str]) -> usize {
+    fn add(&mut self, record: &Record, first: usize) -> usize {
         let mut done = 0;
         self.measured.get_or_insert_with(|| Environment::of(record));
         let verdicts = verdicts(record).iter().map(Judged::from).collect();
@@ -71,7 +71,7 @@ impl ReplayResult {
             else {
                 continue;
             };
-            interval.step = Some(step_of(&step, interval.slot.share * self.multiply, load, columns));
+            interval.step = Some(step_of(&step, interval.slot.share * self.multiply, load));
             done = first + nth + 1;
         }
         done
@@ -147,12 +147,9 @@ impl ReplayResult {
     }
 }
 
-pub const RESPONSE: &str = "response_p99_us";
-
-fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> HeadroomStep {
+fn step_of(step: &Record, factor: f64, load: &OfferedLoad) -> HeadroomStep {
     let of = Run::of(step);
     let (rate, done) = load.per_second();
-    let latency = |column: &&str| Some(((*column).to_owned(), figure::named(column)?.of(&of)?));
     let mut own = figures(step);
     let seconds = step.window.map_or(0.0, |window| window.seconds);
     let busy: f64 = step.operations.values().map(|kind| kind.latency.sum() as f64 / 1e9).sum();
@@ -165,7 +162,8 @@ fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> 
         kept_percent: 100.0 * load.share().unwrap_or(1.0),
         rate_kept: !load.is_missed(),
         figures: own,
-        latencies: columns.iter().filter_map(latency).collect(),
+        latencies: latencies(&of),
+        leads: of.lead(),
         histograms: histograms(step),
         reason: format!("{} of {} operations/s were done", fixed(done, 1), fixed(rate, 1)),
         ..HeadroomStep::default()
@@ -218,10 +216,8 @@ pub fn replay<R: Parts>(
         notes: timetable.notes.clone(),
         refused: refused.clone(),
     };
-    let asked = options.limits.iter().map(|limit| limit.figure.name);
-    let columns: Vec<&str> = asked.chain(HeadroomLimit::default_columns()).chain([RESPONSE]).collect();
     let pairs = |first| timetable.pairs(target, &mix, &rates, first);
-    let ended = if refused.is_none() { result.make_parts(runs, &columns, pairs) } else { Ok(()) };
+    let ended = if refused.is_none() { result.make_parts(runs, pairs) } else { Ok(()) };
     result.judge(&options.limits.iter().map(HeadroomLimit::from).collect::<Vec<_>>());
     Ok(Replayed { calibrated, result, ended })
 }
@@ -231,7 +227,6 @@ impl ReplayResult {
     fn make_parts<R: Parts>(
         &mut self,
         runs: &R,
-        columns: &[&str],
         pairs_from: impl Fn(usize) -> Result<(Pairs, u64), DemandError>,
     ) -> Result<(), R::Failure> {
         let all = self.intervals.len();
@@ -239,7 +234,7 @@ impl ReplayResult {
         let begin_after = |done: usize| done.min(all - 2);
         let mut done = 0;
         for part in runs.parts(RUN) {
-            done = self.add(&part, begin_after(done), columns).max(done);
+            done = self.add(&part, begin_after(done)).max(done);
         }
         if done > 0 {
             runs.say(&format!("{done} of {all} intervals are taken from runs that were made before"));
@@ -253,7 +248,7 @@ impl ReplayResult {
         let made = runs.make(RUN, &pairs);
         let is_new = |part: &&Record| self.runs.iter().all(|run| run.run != part.id);
         if let Some(part) = runs.parts(RUN).last().filter(is_new) {
-            self.add(part, first, columns);
+            self.add(part, first);
         }
         made.map(|_| ())
     }

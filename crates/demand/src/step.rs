@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use slob_facts::format::{fixed, plural};
 use slob_facts::measured::{OfferedLoad, mean_rate};
 use slob_facts::verdicts::spoiled_by_others;
-use slob_facts::{Bottleneck, Grade, Judged, Question, Run, figure, verdicts};
+use slob_facts::{Bottleneck, Grade, Judged, Lead, Question, Run, figure, verdicts};
 use slob_record::{Record, ServerRecord};
 
 use crate::knee::CurvePoint;
@@ -26,7 +26,10 @@ pub struct HeadroomStep {
     /// False if less was done than chance explains.
     pub rate_kept: bool,
     pub figures: Figures,
+    /// In microseconds, by the names of figures.
     pub latencies: BTreeMap<String, f64>,
+    #[serde(default)]
+    pub leads: Lead,
     /// Empty if the target measures no waits.
     #[serde(skip)]
     pub histograms: Histograms,
@@ -74,20 +77,13 @@ pub enum NotCounted {
 
 impl HeadroomStep {
     /// Reads from the page cache count with `count_cached`. `None` without throughput.
-    pub fn of<'a>(
-        record: &Record,
-        factor: f64,
-        columns: impl Iterator<Item = &'a str>,
-        count_cached: bool,
-    ) -> Option<Self> {
+    pub fn of(record: &Record, factor: f64, count_cached: bool) -> Option<Self> {
         let point = CurvePoint::of(record, false)?;
         let rate = mean_rate(record).unwrap_or(0) as u32;
         let verdicts = verdicts(record);
         let is_cached = verdicts
             .iter()
             .any(|verdict| verdict.question == Question::Physical && verdict.answer == Grade::Bad);
-        let figures = Run::of(record);
-        let latency = |column: &str| Some((column.to_owned(), figure::named(column)?.of(&figures)?));
         let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_missed());
         Some(Self {
             factor,
@@ -97,7 +93,8 @@ impl HeadroomStep {
             kept_percent: 100.0 * point.operations_per_s / f64::from(rate.max(1)),
             rate_kept: !is_late,
             figures: runs::figures(record),
-            latencies: columns.filter_map(latency).collect(),
+            latencies: latencies(&Run::of(record)),
+            leads: point.leads,
             histograms: runs::histograms(record),
             broke: None,
             spoiled: spoiled_by_others(record, &verdicts),
@@ -114,7 +111,7 @@ impl HeadroomStep {
 
     /// Latencies come before the rate.
     pub fn judge(&mut self, limits: &[HeadroomLimit]) {
-        let latency = limits.iter().find_map(|limit| limit.broken_by(self.latency(&limit.column)?));
+        let latency = limits.iter().find_map(|limit| limit.broken_by(self));
         let rate = Break::Rate { kept_percent: self.kept_percent, rate: self.rate };
         self.broke = latency.or((!self.rate_kept).then_some(rate));
     }
@@ -134,6 +131,11 @@ impl HeadroomStep {
         let sentence = physical.filter(|_| self.not_counted == Some(NotCounted::Cached))?.sentence.as_str();
         Some(format!("its reads were not physical: {sentence} --count-cached counts them nevertheless."))
     }
+}
+
+pub(crate) fn latencies(run: &Run) -> BTreeMap<String, f64> {
+    let latencies = figure::ALL.iter().filter(|figure| figure.unit == "us");
+    latencies.filter_map(|figure| Some((figure.name.to_owned(), figure.of(run)?))).collect()
 }
 
 /// Three digits, the precision of a step.

@@ -122,11 +122,13 @@ impl Bound {
 pub struct LatencyLimit {
     text: String,
     bound: Bound,
-    pub figure: &'static Figure,
-    pub us: f64,
 }
 
 impl LatencyLimit {
+    pub fn us(&self) -> f64 {
+        self.bound.amount
+    }
+
     /// The figure that the limit is of in runs with this lead.
     pub fn figure_in(&self, lead: Lead) -> &'static Figure {
         self.bound.asked.led_by(lead).figure
@@ -164,7 +166,7 @@ impl FromStr for LatencyLimit {
         };
         let Bound { asked: Asked { figure, .. }, side, amount: us } = bound;
         match figure.unit == "us" && matches!(side, Side::AtMost | Side::Below) && us > 0.0 {
-            true => Ok(Self { text, bound, figure, us }),
+            true => Ok(Self { text, bound }),
             false => Err(BadLimit::Form(text)),
         }
     }
@@ -300,7 +302,8 @@ mod tests {
             ("p99.9=1s", "operation_p999_us", 1e6),
         ] {
             let limit: LatencyLimit = text.parse().unwrap();
-            assert_eq!((limit.figure.name, limit.us, limit.to_string().as_str()), (name, us, text));
+            let figure = limit.figure_in(Lead::Operation);
+            assert_eq!((figure.name, limit.us(), limit.to_string().as_str()), (name, us, text));
         }
         for bad in ["p99", "p99=2", "p98=2ms", "p99=-2ms", "p99=0ms", "p99=xms", "=2ms", "p99>2ms", "iops=3"]
         {

@@ -223,7 +223,7 @@ impl Headroom {
 
     fn limits_in_words(&self) -> String {
         let limit = |limit: &HeadroomLimit| {
-            let is_measured = self.steps.iter().any(|step| step.latency(&limit.column).is_some());
+            let is_measured = self.steps.iter().any(|step| limit.latency_of(step).is_some());
             let note = " (this target does not measure it: it limits nothing)";
             limit.words() + if is_measured { "" } else { note }
         };

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use itertools::Itertools;
 use serde::Serialize;
-use slob_demand::{Figure, Figures, RESPONSE, ReplayInterval, ReplayResult, length, times};
+use slob_demand::{Figure, Figures, ReplayInterval, ReplayResult, length, times};
 
 use super::PlanView;
 use super::headroom::{BESIDE, waits_chart};
@@ -12,8 +12,8 @@ use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use crate::{Answer, Outcome};
-use slob_facts::Grade;
 use slob_facts::format::{duration_us, fixed, or_absent, plural, significant};
+use slob_facts::{Grade, figure};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Replay {
@@ -120,7 +120,7 @@ impl Replay {
                 let there = interval.slot.production.as_ref().and_then(|own| own.figures.get(figure));
                 [here, there].map(|us| or_absent(us, duration_us))
             };
-            let response = interval.step.as_ref().and_then(|step| step.latency(RESPONSE));
+            let response = interval.step.as_ref().and_then(|step| step.latency(figure::RESPONSE_P99_US.name));
             let pairs = [pair(Figure::ReadUs), pair(Figure::CommitUs)].into_iter().flatten();
             let end = [or_absent(response, duration_us), interval.outcome.clone()];
             table.row([interval.slot.begin_words()].into_iter().chain(pairs).chain(end));
