@@ -4,8 +4,9 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 use slob_facts::format::plural;
-use slob_facts::measured::mean_rate;
+use slob_facts::measured::{mean_rate, total_operations};
 use slob_facts::{Bottleneck, Figure, Judged, LatencyLimit, Lead, Run, bottleneck, figure};
+use slob_measure::Counter;
 use slob_record::{KindRecord, Record};
 
 use crate::profile::DemandError;
@@ -206,7 +207,7 @@ impl<L: Levels> CurveSearch<'_, L> {
                 "--limit {limit}: the server's clock times operations in steps of {step_us} us, and can't tell shorter ones; \
                  choose a limit of {step_us} us or more"
             ))),
-            None if us.is_none() => Err(DemandError::Usage(format!(
+            None if us.is_none() && !is_idle(figure, record) => Err(DemandError::Usage(format!(
                 "--limit {limit}: this target does not measure {}; choose another",
                 figure.name
             ))),
@@ -255,6 +256,19 @@ struct Limited {
     is_over: bool,
 }
 
+/// Nothing that the figure is of happened, as in a short run at a rate of two operations.
+fn is_idle(figure: &Figure, record: &Record) -> bool {
+    const COUNTED: [(&str, Counter); 3] = [
+        ("physical_read", Counter::PhysicalReads),
+        ("physical_write", Counter::PhysicalWrites),
+        ("redo_sync", Counter::RedoSyncs),
+    ];
+    let is_none = |(of, counter): (&str, Counter)| {
+        figure.name.starts_with(of) && record.counters.get(counter) == Some(0)
+    };
+    total_operations(record) == 0 || COUNTED.into_iter().any(is_none)
+}
+
 fn clock_step_us(figure: &Figure, record: &Record) -> Option<f64> {
     let timed = |kind: &KindRecord| match figure.name.split_once('_')?.0 {
         "operation" => kind.latency.clock_step(),
@@ -262,4 +276,23 @@ fn clock_step_us(figure: &Figure, record: &Record) -> Option<f64> {
         _ => None,
     };
     record.operations.values().filter_map(timed).max().map(|step| step.get() as f64 / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_testing::records;
+
+    use super::*;
+
+    /// A search ended with 'this target does not measure physical_read_p99_us', as one short step read nothing.
+    #[test]
+    fn a_step_that_read_nothing_does_not_mean_that_reads_are_not_measured() {
+        let mut record = records::direct_read_run();
+        let is_idle = |record: &Record| is_idle(&figure::PHYSICAL_READ_P99_US, record);
+        assert!(!is_idle(&record));
+        record.counters.set(Counter::PhysicalReads, 0);
+        assert!(is_idle(&record) && !super::is_idle(&figure::OPERATION_P99_US, &record));
+        record.operations.clear();
+        assert!(super::is_idle(&figure::OPERATION_P99_US, &record));
+    }
 }
