@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from targets import CPUS, HERE, Skip, run_command
 
 BLOCK = 8192
+# A folder with a checkout of pgio.
+PGIO = os.environ.get("PGIO")
 
 
 def need(name):
@@ -21,24 +23,24 @@ def need(name):
 
 
 def fio(*words):
-    said = run_command([need("fio"), "--name=job", "--direct=1", "--ioengine=psync", "--group_reporting", "--output-format=json",
-                        *words])
-    return json.loads(said[said.index("{"):])["jobs"][0]
+    said = run_command([need("fio"), "--name=job", "--direct=1", "--ioengine=psync", "--output-format=json", *words])
+    return json.loads(said[said.index("{"):])["jobs"]
 
 
-def fio_reads(files, sessions, seconds, block=BLOCK):
-    """Random reads of a block each second, by as many threads as sessions."""
-    job = fio(f"--filename={':'.join(files)}", "--readonly", "--rw=randread", f"--bs={block}", f"--numjobs={sessions}", "--thread",
-              "--file_service_type=random", "--time_based", f"--runtime={seconds}", "--ramp_time=1", "--norandommap", "--randrepeat=0")
-    return job["read"]["iops"]
+def fio_reads(files, sessions, seconds, block=BLOCK, each=False):
+    """Random reads of a block each second, by as many threads as sessions; or the reads of `each` thread."""
+    jobs = fio(f"--filename={':'.join(files)}", "--readonly", "--rw=randread", f"--bs={block}", f"--numjobs={sessions}", "--thread",
+               "--file_service_type=random", "--time_based", f"--runtime={seconds}", "--ramp_time=1", "--norandommap",
+               "--randrepeat=0", *[] if each else ["--group_reporting"])
+    return [job["read"]["total_ios"] for job in jobs] if each else jobs[0]["read"]["iops"]
 
 
 def fio_writes(folder, size, streams):
     """Bytes per second of new files, one for each stream, written a mebibyte at a time and synced."""
     with tempfile.TemporaryDirectory(dir=folder) as files:
-        job = fio(f"--directory={files}", f"--size={size // streams}", "--rw=write", "--bs=1M", f"--numjobs={streams}",
-                  "--end_fsync=1")
-    return job["write"]["bw_bytes"]
+        jobs = fio(f"--directory={files}", f"--size={size // streams}", "--rw=write", "--bs=1M", f"--numjobs={streams}",
+                   "--end_fsync=1", "--group_reporting")
+    return jobs[0]["write"]["bw_bytes"]
 
 
 def fio_file(folder, size):
@@ -124,10 +126,36 @@ def like_pgio(server, scale, sessions, unit, seconds):
     return in_sessions(server, sessions, LIKE_PGIO, f"SELECT pg_temp.like_pgio({seconds}, {scale}, {unit - 1})")
 
 
+def prepare_pgio(server, scale):
+    """Its function, and a table as its setup makes it."""
+    if server.ask("SELECT to_regclass('pgio1')"):
+        return
+    for name in "pgio_get_rand.sql", "pgio.sql":
+        path = next((path for path in (f"{PGIO}/sql/{name}", f"{PGIO}/{name}") if os.path.exists(path)), None)
+        if not path:
+            raise Skip(f"{PGIO} has no {name}")
+        run_command(["psql", "-Xq", server.url, "-f", path])
+    load_like_pgio(server, scale, ["pgio1"], 1)
+    server.ask("VACUUM ANALYZE pgio1")
+
+
+def pgio(server, scale, sessions, unit, seconds):
+    """Rows that its function sees, each of whose SELECTs is of one row more than the batch it is called with."""
+    call = f"mypgio('pgio1', 0, {seconds}, {scale}, {unit - 1}, 1)"
+    return unit * in_sessions(server, sessions, f"SELECT sql_selects FROM {call}")
+
+
 def like_pgio_load(server, scale, schemas, streams):
-    """Seconds of pgio's way of loading, written here: a table of all rows in random order without a fill factor; then for
-    each schema a table with fillfactor 10, its index made while it is empty, and one INSERT ... SELECT. No VACUUM follows."""
+    """Seconds of pgio's way of loading. No VACUUM follows."""
     tables = [f"like_pgio{number}" for number in range(1, schemas + 1)]
+    took = load_like_pgio(server, scale, tables, streams)
+    server.ask(f"DROP TABLE {', '.join(tables)}")
+    return took
+
+
+def load_like_pgio(server, scale, tables, streams):
+    """A table of all rows in random order without a fill factor; then for each schema a table with fillfactor 10, its index
+    made while it is empty, and one INSERT ... SELECT."""
     begun = time.monotonic()
     server.ask("CREATE TABLE like_pgio_base AS SELECT key::bigint AS mykey, (random() * 1000000000)::bigint AS scratch, "
                f"repeat('X', 1024)::char(1024) AS filler FROM generate_series(1, {scale}) AS key ORDER BY scratch")
@@ -141,7 +169,7 @@ def like_pgio_load(server, scale, schemas, streams):
         blocks = int(server.ask(f"SELECT pg_relation_size('{table}') / {BLOCK}"))
         if abs(blocks - scale) * 100 > scale:
             raise RuntimeError(f"{table} has {blocks} blocks, not {scale}: there is nothing to compare")
-    server.ask(f"DROP TABLE like_pgio_base, {', '.join(tables)}")
+    server.ask("DROP TABLE like_pgio_base")
     return took
 
 
@@ -153,21 +181,26 @@ function thread_init()
   first, past = statement:bind_create(sysbench.sql.type.BIGINT), statement:bind_create(sysbench.sql.type.BIGINT)
   statement:bind_param(first, past)
 end
+done = 0
 function event()
   local key = sysbench.rand.uniform(1, %(scale)d - %(unit)d + 1)
   first:set(key)
   past:set(key + %(unit)d)
   statement:execute()
+  done = done + 1
+end
+function thread_done()
+  print("done by a thread: " .. done)
 end
 """
 
 
-def prepared_rows(server, scale, sessions, unit, seconds):
-    """Rows that sysbench sees, which sends slob's SELECT as a prepared statement."""
+def prepared_rows(server, scale, sessions, unit, seconds, each=False):
+    """Rows that sysbench sees, which sends slob's SELECT as a prepared statement; or the operations of `each` thread."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(PREPARED % {"scale": scale, "unit": unit})
         file.flush()
         said = run_command([need("sysbench"), file.name, "--db-driver=mysql", "--mysql-host=127.0.0.1", f"--mysql-port={server.port}",
                             "--mysql-user=root", "--mysql-db=slob1", f"--threads={sessions}", f"--time={seconds}", "run"])
-    line = next(line for line in said.splitlines() if "total number of events" in line)
-    return int(line.split(":")[1]) * unit
+    done = [int(line.rsplit(":", 1)[1]) for line in said.splitlines() if line.startswith("done by a thread:")]
+    return done if each else sum(done) * unit

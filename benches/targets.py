@@ -215,10 +215,14 @@ def cpu(split):
     return split["user_s"] + split["system_s"]
 
 
+def rows_of(record):
+    """Rows are blocks."""
+    return sum(kind["rows"] for kind in record["operations"].values())
+
+
 def rows_per_cpu_s(record):
-    """Rows, which are blocks, for each CPU second of server and client."""
-    rows = sum(kind["rows"] for kind in record["operations"].values())
-    return rows / (cpu(record["db_cpu"]["cpu"]) + cpu(record["client_cpu"]))
+    """Rows for each CPU second of server and client within the window."""
+    return rows_of(record) / (cpu(record["db_cpu"]["cpu"]) + cpu(record["client_cpu"]))
 
 
 def own_cpu_pct(record):
