@@ -16,7 +16,7 @@ use slob_facts::table::csv_cell;
 use slob_record::temporary_beside;
 use tempfile::TempPath;
 
-use super::awr::{EXIT_CODES, Files, ReadReports};
+use super::awr_files::{EXIT_CODES, Files, ReadReports};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 

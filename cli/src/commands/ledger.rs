@@ -11,7 +11,7 @@ use slob_campaign::Folder;
 use slob_report::JudgedRun;
 use slob_report::ledger::{Entry, Ledger, Platform, read_sheet};
 
-use super::awr::{self, ReadReports};
+use super::awr_files::{ReadReports, are_reports};
 use super::campaigns::runs_of_campaign;
 use crate::answer::Forms;
 use crate::args::NAMING;
@@ -96,7 +96,7 @@ impl Rows<'_> {
     /// Runs that a campaign has set aside do not count.
     fn measured(&mut self, input: &str) -> Result<Vec<Platform>, Failure> {
         let path = Path::new(input);
-        let (platforms, is_whole) = if awr::are_reports(path) {
+        let (platforms, is_whole) = if are_reports(path) {
             let read =
                 ReadReports::read([&path.to_owned()], Scope::Row, |named| Platform::of_report(&named))?;
             let code = read.exit_code()?;

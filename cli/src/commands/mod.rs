@@ -3,6 +3,7 @@
 mod about;
 mod awr;
 mod awr_export;
+mod awr_files;
 mod campaigns;
 mod capture;
 mod demands;

@@ -20,7 +20,7 @@ use slob_report::profiles::{
 use slob_run::{Watch, WatchEvent};
 use slob_spec::Kind;
 
-use super::awr::ReadReports;
+use super::awr_files::ReadReports;
 use crate::args::is_given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, PARTLY};
 use crate::progress::{Progress, duration};

@@ -31,7 +31,8 @@ use slob_report::info::{
 };
 use slob_report::{Confidence, HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
 
-use super::awr::{self, ReadReports};
+use super::awr;
+use super::awr_files::{ReadReports, are_reports};
 use super::campaigns::{compare_headrooms, compare_neighbours, runs_of_campaign};
 use crate::answer::Forms;
 use crate::args::{NAMING, STRICT};
@@ -94,7 +95,7 @@ pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
         return output::done(&question::markdown());
     }
     let path = Path::new(&args.saved.run);
-    if awr::are_reports(path) {
+    if are_reports(path) {
         return awr_reports(path, args);
     }
     let (path, record) = args.saved.read(matches)?;
@@ -708,7 +709,7 @@ impl Inputs {
             return self.add_campaign(&folder);
         }
         self.has_others = true;
-        if awr::are_reports(path) {
+        if are_reports(path) {
             let read =
                 ReadReports::read([&path.to_owned()], Scope::Row, |named| run_of_report(&named, pattern))?;
             self.unread |= read.exit_code()? != ExitCode::SUCCESS;

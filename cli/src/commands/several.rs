@@ -8,7 +8,8 @@ use clap::builder::{Resettable, ValueParser};
 use clap::{Arg, ArgMatches, Command};
 use slob_campaign::Folder;
 
-use super::{awr, entry};
+use super::awr_files::are_reports;
+use super::entry;
 use crate::args::{self, is_given};
 use crate::failure::{Failure, Outcome};
 
@@ -136,7 +137,7 @@ Two or more runs or folders are compared side by side; one folder, a campaign or
 };
 
 fn is_of_variants(path: &Path) -> bool {
-    awr::are_reports(path)
+    are_reports(path)
         || path.is_file() && path.extension().is_none_or(|extension| extension != "json")
         || path.is_dir() && matches!(Folder::read(path), Ok(Some(_)))
 }
