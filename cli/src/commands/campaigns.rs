@@ -12,31 +12,28 @@ use clap::{ArgMatches, Args};
 use jiff::Timestamp;
 use serde_json::json;
 use slob_campaign::{
-    Attempt, Campaign, Conductor, Ended, Event, Folder, Member, Moment, Order, Plan, Progress, Step, Store,
-    carry_out,
+    Campaign, Conductor, Ended, Event, Folder, Member, Moment, Order, Plan, Progress, Step, Store, carry_out,
 };
 use slob_demand::{Goal, Options};
 use slob_facts::verdicts::Worst;
 use slob_facts::{Claim, GroupVerdicts, Judged, Question, Run};
-use slob_record::{SeriesWanted, read_record_with};
-use slob_report::analysis::{Metric, Neighbours, RETRY_BAD, Round, Taking};
-use slob_report::profiles::{Headrooms, Platform, SearchResult};
+use slob_report::analysis::{Metric, RETRY_BAD, Taking};
 use slob_report::{Answer, Confidence};
 use slob_spec::{Entry, RunSpec, Settings};
 
+use super::analyses::analysis_of;
+use super::campaign_runs::{
+    HEADROOM_FILE, compare_headrooms, compare_neighbours, completed_runs, read_runs, said_missing,
+};
 use super::demands::goal_of;
 use super::measuring::{Extras, Quiet, ended_of, measure_member};
-use super::reports::analysis_of;
 use super::searches::{Pace, find_headroom};
 use super::together::{End, measure_together};
 use crate::args::STRICT;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::progress::duration;
-use crate::tables::Records;
 use crate::{interrupt, output, registry, settings};
 
-/// Written last: its presence means a completed search.
-const HEADROOM_FILE: &str = "headroom.json";
 const NEIGHBOURS_PAGE: &str = "neighbours.html";
 const ANALYSIS_PAGE: &str = "analysis.html";
 
@@ -177,16 +174,6 @@ fn answer(folder: &Folder) -> Result<(), Failure> {
     Ok(())
 }
 
-fn said_missing(steps: &BTreeSet<String>) -> String {
-    const MOST: usize = 3;
-    let named: Vec<&str> = steps.iter().take(MOST).map(String::as_str).collect();
-    let more = match steps.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("runs that are no longer there: {}{more}", named.join(", "))
-}
-
 fn say_verdicts(folder: &Folder) -> bool {
     let cells = judged_cells(folder);
     let mut groups: BTreeMap<(&str, &str), Vec<GroupVerdicts>> = BTreeMap::new();
@@ -231,54 +218,6 @@ fn make_bad_runs_again(store: &mut Store) -> Result<(), Failure> {
         }
     }
     Ok(store.make_again(&steps)?)
-}
-
-fn completed_runs(folder: &Folder) -> BTreeMap<String, &Step> {
-    let of_step = |step| {
-        let run = folder.state.completed_run(step)?;
-        let runs = match folder.schedule.has_neighbours() {
-            true => company(&folder.path, run).unwrap_or_default(),
-            false => vec![run.to_owned()],
-        };
-        Some(runs.into_iter().map(move |run| (run, step)))
-    };
-    folder.schedule.steps.iter().filter_map(of_step).flatten().collect()
-}
-
-/// Reads the completed runs and keeps of each what `keep` makes of it, with its step.
-fn read_runs<T: Send>(folder: &Folder, keep: impl Fn(&Run<'_>) -> T + Sync) -> Records<(&Step, T)> {
-    let steps = completed_runs(folder);
-    let paths: Vec<PathBuf> = steps.keys().map(|run| folder.path.join(run)).collect();
-    let keep = |run: &Run<'_>| Some((*steps.get(&run.record.id)?, keep(run)));
-    Records::judged(&paths.into(), keep).known()
-}
-
-type StepRuns<'a, T> = Vec<(&'a Step, T)>;
-
-/// True if all could be read; missing ones are named on stderr.
-pub(super) fn runs_of_campaign<T: Send>(
-    folder: &Folder,
-    keep: impl Fn(&Run<'_>) -> T + Sync,
-) -> Result<(StepRuns<'_, T>, bool), Failure> {
-    if !folder.schedule.demand.is_empty() {
-        let place = folder.path.display();
-        return Err(usage!(
-            "{place} is a campaign of searches for headroom: `slob compare {place}` shows it alone"
-        ));
-    }
-    let missing = &folder.state.missing;
-    if !missing.is_empty() {
-        say!("slob: {}", said_missing(missing));
-    }
-    let read = read_runs(folder, keep);
-    let is_whole = read.exit_code()? == ExitCode::SUCCESS && missing.is_empty();
-    Ok((read.kept, is_whole))
-}
-
-fn company(directory: &Path, run: &str) -> Option<Vec<String>> {
-    let record = read_record_with(&directory.join(run), SeriesWanted::Empty).ok()?;
-    let others = record.together.into_iter().flat_map(|together| together.neighbours);
-    Some(others.map(|other| other.run).chain([run.to_owned()]).collect())
 }
 
 /// Variant, model and name of a step's repeats by a target.
@@ -507,77 +446,4 @@ fn search(
     output::write_file(&directory.join(HEADROOM_FILE), &output::json("the headroom", &headroom)?)
         .map_err(Failure::after_work)?;
     Ok((id, Ended::Completed))
-}
-
-pub(super) fn compare_headrooms(folder: &Folder, confidence: Confidence) -> Result<Headrooms, Failure> {
-    let Folder { path, schedule, state } = folder;
-    let mut platforms = Vec::new();
-    for variant in schedule.variants() {
-        let mut steps: Vec<_> = schedule.steps.iter().filter(|step| step.variant == variant.name).collect();
-        steps.sort_by_key(|step| step.repeat);
-        let done = steps.into_iter().filter_map(|step| state.completed_run(step));
-        let searches = done.map(|run| search_result(path, run)).collect::<Result<Vec<_>, Failure>>()?;
-        let (name, twin_of) = (variant.name.clone(), variant.twin_of.clone());
-        platforms.push(Platform::new(name, twin_of, searches, confidence));
-    }
-    let part = |key: &str| schedule.demand.get(key).map_or("", String::as_str);
-    let demand = format!("{}; {}", part("database"), part("point"));
-    let compared = Headrooms::of(demand, platforms, schedule.steps.len(), confidence);
-    if compared.done == 0 {
-        return Err(failed!("no search of {} is done yet", path.display()));
-    }
-    Ok(compared)
-}
-
-pub(super) fn compare_neighbours(folder: &Folder, confidence: Confidence) -> Neighbours {
-    let Folder { path, schedule, state } = folder;
-    let attempt = |step: &Step| {
-        let all: Vec<&Attempt> = state.attempts_at(step).collect();
-        all.iter().find(|one| one.ended == Ended::Completed).or(all.last()).copied()
-    };
-    let attempts = schedule.steps.iter().map(|step| (step, attempt(step)));
-    let attempts: Vec<(&Step, Option<&Attempt>)> =
-        attempts.filter(|(step, made)| made.is_some() || state.missing.contains(&step.key())).collect();
-    let with_neighbours = |(step, attempt): &(&Step, Option<&Attempt>)| {
-        let runs = company(path, attempt.as_ref()?.run.as_ref()?)?;
-        Some(runs.into_iter().map(|run| (run, step.key())).collect::<Vec<_>>())
-    };
-    let runs: BTreeMap<String, String> = attempts.iter().filter_map(with_neighbours).flatten().collect();
-    // A run that failed before its sessions started has no record.
-    let paths: Vec<PathBuf> = runs.keys().map(|run| path.join(run)).filter(|path| path.is_dir()).collect();
-    let mut takings: BTreeMap<&str, Vec<Taking>> = BTreeMap::new();
-    for taking in Records::judged(&paths.into(), Taking::of).kept.into_iter().flatten() {
-        if let Some(step) = runs.get(&taking.run) {
-            takings.entry(step).or_default().push(taking);
-        }
-    }
-    let members = |name: &str| {
-        let model = schedule.models.iter().find(|model| model.name == name);
-        model.map_or_else(Vec::new, |model| model.members.clone())
-    };
-    let round = |(step, attempt): &(&Step, Option<&Attempt>)| Round {
-        variant: step.variant.clone(),
-        repeat: step.repeat,
-        company: members(&step.model),
-        runs: takings.remove(step.key().as_str()).unwrap_or_default(),
-        error: match attempt.map(|attempt| &attempt.ended) {
-            Some(Ended::Failed { error } | Ended::Missed { why: error }) => Some(error.clone()),
-            Some(Ended::Interrupted) => Some("interrupted".to_owned()),
-            Some(Ended::Killed) => Some("killed".to_owned()),
-            Some(Ended::Completed) => None,
-            None => Some("its run is no longer there".to_owned()),
-        },
-    };
-    let rounds: Vec<Round> = attempts.iter().map(round).collect();
-    let alone = schedule.models.iter().filter(|model| model.members.len() == 1);
-    let names: Vec<String> = alone.map(|model| model.name.clone()).collect();
-    let variants: Vec<String> = schedule.variants().iter().map(|variant| variant.name.clone()).collect();
-    Neighbours::of(&schedule.name, &names, &variants, &rounds, schedule.steps.len(), confidence)
-}
-
-fn search_result(directory: &Path, folder: &str) -> Result<SearchResult, Failure> {
-    let path = directory.join(folder).join(HEADROOM_FILE);
-    let failed = |error: String| failed!("reading {}: {error}", path.display());
-    let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-    SearchResult::read(folder, &text).map_err(|error| failed(error.to_string()))
 }

@@ -12,7 +12,7 @@ use slob_report::JudgedRun;
 use slob_report::ledger::{Entry, Ledger, Platform, read_sheet};
 
 use super::awr_files::{ReadReports, are_reports};
-use super::campaigns::runs_of_campaign;
+use super::campaign_runs::runs_of_campaign;
 use crate::answer::Forms;
 use crate::args::NAMING;
 use crate::failure::{Failure, Outcome};

@@ -1,9 +1,11 @@
 //! The commands, by subject. [`all`] lists them; arguments are above their handlers.
 
 mod about;
+mod analyses;
 mod awr;
 mod awr_export;
 mod awr_files;
+mod campaign_runs;
 mod campaigns;
 mod capture;
 mod demands;
@@ -99,7 +101,7 @@ fn all() -> Vec<Entry> {
         with("show", is_results_dir, reports::show),
         with("export", is_results_dir, reports::export),
         with("diff", is_results_dir, reports::diff),
-        with("analyze", is_results_dir, reports::analyze),
+        with("analyze", is_results_dir, analyses::analyze),
         with("ledger", is_results_dir, ledger::ledger),
         with("saturate", is_of_run, searches::saturate),
         with("headroom", is_left_by_plan, searches::headroom),

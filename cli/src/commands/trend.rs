@@ -13,7 +13,7 @@ use slob_report::JudgedRun;
 use slob_report::info::Column;
 use slob_report::trend::{History, MissedSlot, Trend};
 
-use super::campaigns::runs_of_campaign;
+use super::campaign_runs::runs_of_campaign;
 use super::reports::column_named;
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome, decided};
