@@ -1,19 +1,15 @@
-//! The command line. The flags of parameters come from the parameter table.
+//! The command line, its help, and what a mistake is answered with.
 
 use std::env::consts::{ARCH, OS};
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
-use clap_complete::ArgValueCompleter;
+use clap::{Arg, Command};
 use slob_record::RECORD_VERSION;
-use slob_spec::{Group, Kind, Param};
 
 use crate::commands::commands;
 use crate::registry::{self, ENGINES};
-use crate::{completing, settings};
 
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "doctor", "setup", "run", "report", "drop"]),
@@ -22,13 +18,6 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Around a run", &["mark", "verify", "awr", "conf"]),
 ];
 const FEW: usize = 3;
-
-pub(crate) const PLAIN: &str = "Print lines instead of the dashboard, even on a terminal";
-pub(crate) const PRINT_SQL: &str =
-    "Print the statements that would be executed, if the engine supports it; makes no connection";
-pub(crate) const STRICT: &str = "Exit with code 1 unless every verdict is good";
-pub(crate) const NAMING: &str = "\
-A RUN is a folder, an id, `latest`, `latest~1` for the one before, a RUN_NAME, or an unambiguous part of an id.";
 
 pub(crate) fn command() -> Command {
     let command = Command::new("slob")
@@ -112,73 +101,6 @@ fn long_version() -> String {
     }
     text.push_str(&format!("built     for {OS} {ARCH} ({libc}), {profile}"));
     text
-}
-
-pub(crate) fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) -> Command {
-    let help = "The configuration file; /dev/stdin reads it from there [default: ./slob.conf]";
-    let file = Arg::new(settings::CONF_FILE).long("conf").value_name("FILE").help(help);
-    let table = registry::table();
-    let params: Vec<&Param> = table.params().iter().filter(|param| is_used(param)).collect();
-    let connects = params.iter().any(|param| param.key == "TARGET");
-    let ask = Arg::new(settings::ASK_PASSWORD).long(settings::ASK_PASSWORD).action(ArgAction::SetTrue);
-    let ask = ask.help("Prompt for the password of TARGET's user").hide_short_help(true);
-    command
-        .arg(file.value_hint(ValueHint::FilePath))
-        .args(params.into_iter().filter_map(param_arg))
-        .args(connects.then(|| ask.help_heading(Group::Target.to_string())))
-}
-
-fn param_arg(param: &Param) -> Option<Arg> {
-    let default = param.shipped.map(|value| format!(" [{}={value}]", param.key));
-    let help = format!("{}{}", param.meaning, default.unwrap_or_else(|| format!(" [{}]", param.key)));
-    let arg = Arg::new(param.key).long(param.flag()?).help(help).help_heading(param.group.to_string());
-    // Most tests set these.
-    let usual = "TARGET SCHEMAS THREADS_PER_SCHEMA SCALE UPDATE_PCT WORK_UNIT RATE RUN_TIME WARMUP RUN_NAME";
-    let is_rare = usual.split(' ').all(|key| key != param.key);
-    // The target follows from the command line, the environment and ./slob.conf.
-    let is_of_another =
-        matches!(param.group, Group::Engine(own) if settings::scheme_of_target().is_some_and(|of| of != own));
-    let arg = arg.hide_short_help(is_rare).hide_long_help(is_of_another);
-    let arg = match param.kind {
-        Kind::Flag => {
-            arg.num_args(0..=1).require_equals(true).default_missing_value("TRUE").value_name("TRUE|FALSE")
-        }
-        Kind::Choice(choices) => {
-            let words = PossibleValuesParser::new(choices.iter().map(|(word, _)| *word));
-            let arg = arg.value_parser(words).ignore_case(true).value_name("WORD");
-            match param.bare_flag {
-                Some(word) => arg.num_args(0..=1).require_equals(true).default_missing_value(word),
-                None => arg,
-            }
-        }
-        Kind::Path => arg.value_name("PATH").allow_hyphen_values(true).value_hint(ValueHint::AnyPath),
-        kind => arg.value_name(value_name(kind)).allow_hyphen_values(true),
-    };
-    Some(match param.key {
-        "RUN_TIME" => arg.short('T').visible_alias("time").alias("duration"),
-        "SCHEMAS" => arg.short('s').add(ArgValueCompleter::new(completing::schemas)),
-        "THREADS_PER_SCHEMA" => arg.short('t'),
-        _ => arg,
-    })
-}
-
-fn value_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Count { .. } | Kind::Every { .. } | Kind::Seed => "N",
-        Kind::Percent => "PERCENT",
-        Kind::Size { .. } => "SIZE",
-        Kind::Duration { .. } => "SECONDS|15m",
-        Kind::Url => "URL",
-        Kind::Rate => "PER_SECOND",
-        Kind::Name => "NAME",
-        Kind::Observe => "WHERE",
-        Kind::Amount => "AMOUNT",
-        _ => "VALUE",
-    }
-}
-
-pub(crate) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
-    matches.value_source(flag) == Some(clap::parser::ValueSource::CommandLine)
 }
 
 /// Help and versions go to stdout, mistakes to stderr with exit code 2.

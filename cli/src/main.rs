@@ -21,6 +21,7 @@ mod args;
 mod commands;
 mod completing;
 mod failure;
+mod flags;
 mod index;
 mod interrupt;
 mod judged;
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             let of_command = matches.subcommand().map_or(&matches, |(_, of_command)| of_command);
-            let say = |message: &str| say!("slob: {}", commands::offered(message, of_command));
+            let say = |message: &str| say!("slob: {}", flags::offered(message, of_command));
             failure.messages().for_each(say);
             failure.code()
         }

@@ -29,8 +29,8 @@ use super::demands::goal_of;
 use super::measuring::{Extras, Quiet, ended_of, measure_member};
 use super::searches::{Pace, find_headroom};
 use super::together::{End, measure_together};
-use crate::args::STRICT;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
+use crate::flags::STRICT;
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 

@@ -14,8 +14,8 @@ use slob_report::ledger::{Entry, Ledger, Platform, read_sheet};
 use super::awr_files::{ReadReports, are_reports};
 use super::campaign_runs::runs_of_campaign;
 use crate::answer::Forms;
-use crate::args::NAMING;
 use crate::failure::{Failure, Outcome};
+use crate::flags::NAMING;
 use crate::tables::{Records, Runs};
 use crate::{completing, settings};
 

@@ -29,6 +29,7 @@ use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Va
 use slob_trace::Tracer;
 
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
+use crate::flags::offered;
 use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
 
@@ -211,8 +212,8 @@ pub(super) fn doctor(args: &DoctorArgs, matches: &ArgMatches) -> Outcome {
     }
     interrupted()?;
     for check in sections.iter_mut().flat_map(|section| &mut section.checks) {
-        check.finding = super::offered(&check.finding, matches);
-        check.remedy = check.remedy.take().map(|remedy| super::offered(&remedy, matches));
+        check.finding = offered(&check.finding, matches);
+        check.remedy = check.remedy.take().map(|remedy| offered(&remedy, matches));
     }
     output::print(&if args.json { output::json("the checks", &sections)? } else { page(&sections) })?;
     let is_problem = |check: &Check| check.grade == Grade::Problem;

@@ -25,14 +25,15 @@ mod trend;
 mod verify;
 
 use clap::{ArgMatches, Args, Command};
-use slob_campaign::is_set_by_plan;
-use slob_spec::{Group, Param};
+use slob_spec::Param;
 
 use self::several::Several;
-use crate::args::with_params;
 use crate::failure::{Failure, Outcome};
-use crate::registry::{self, ENGINES, is_of_run};
-use crate::settings;
+use crate::flags::{
+    is_common, is_left_by_plan, is_of_demo, is_of_drop, is_of_ladder, is_of_load, is_of_plan, is_of_probe,
+    is_of_selftest, is_of_setup, is_of_verify, is_results_dir, with_params,
+};
+use crate::registry::{ENGINES, is_of_run};
 
 pub(crate) struct Entry {
     name: &'static str,
@@ -138,66 +139,4 @@ pub(crate) fn commands() -> impl Iterator<Item = Command> {
 pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
     let Some((name, matches)) = matches.subcommand() else { return about::start(matches) };
     (entry(name).ok_or_else(|| Failure::usage("no such command"))?.call)(matches)
-}
-
-/// The commands that a message offers get the flags of these arguments.
-pub(crate) fn offered(message: &str, matches: &ArgMatches) -> String {
-    let commands: [(&str, settings::Takes); 3] =
-        [("slob setup", is_of_setup), ("slob drop", is_common), ("slob probe", is_results_dir)];
-    settings::with_flags(message, matches, &commands)
-}
-
-fn is_common(param: &Param) -> bool {
-    matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))
-}
-
-fn is_observer(param: &Param) -> bool {
-    param.key.starts_with("OBSERVE")
-}
-
-fn is_results_dir(param: &Param) -> bool {
-    param.key == "RESULTS_DIR"
-}
-
-fn is_of_load(param: &Param) -> bool {
-    matches!(param.group, Group::Target | Group::Data) || is_common(param)
-}
-
-fn is_of_demo(param: &Param) -> bool {
-    is_results_dir(param) || param.key == "RUN_TIME" || param.group == Group::Engine(registry::DEMO_SCHEME)
-}
-
-fn is_of_setup(param: &Param) -> bool {
-    is_of_load(param) || is_results_dir(param) || param.key == "SEED"
-}
-
-fn is_left_by_plan(param: &Param) -> bool {
-    is_of_run(param) && !is_set_by_plan(param.key)
-}
-
-fn is_of_plan(param: &Param) -> bool {
-    is_left_by_plan(param) && !["RUN_TIME", "UNTIL_STEADY"].contains(&param.key) || is_results_dir(param)
-}
-
-fn is_of_probe(param: &Param) -> bool {
-    is_results_dir(param) || is_observer(param)
-}
-
-fn is_of_ladder(param: &Param) -> bool {
-    is_common(param) || is_of_probe(param) || ["SCHEMAS", "THREADS_PER_SCHEMA", "SCALE"].contains(&param.key)
-}
-
-/// How data are read does not matter to a drop.
-fn is_of_drop(param: &Param) -> bool {
-    is_common(param) && !["PREWARM", "CACHE_MB", "BUFFERED", "LOOP"].contains(&param.key)
-}
-
-fn is_of_verify(param: &Param) -> bool {
-    is_common(param) || is_results_dir(param) || param.key == "LOAD_PARALLEL_DEGREE"
-}
-
-fn is_of_selftest(param: &Param) -> bool {
-    is_common(param)
-        || is_observer(param)
-        || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key)
 }

@@ -21,8 +21,8 @@ use slob_run::{Watch, WatchEvent};
 use slob_spec::Kind;
 
 use super::awr_files::ReadReports;
-use crate::args::is_given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, PARTLY};
+use crate::flags::is_given;
 use crate::progress::{Progress, duration};
 use crate::{completing, interrupt, output, settings};
 

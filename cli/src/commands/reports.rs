@@ -25,8 +25,8 @@ use slob_report::{Confidence, HTML_REPORT, compact_summary, compare_probe_text, 
 use super::awr;
 use super::awr_files::are_reports;
 use crate::answer::Forms;
-use crate::args::{NAMING, STRICT};
 use crate::failure::{Failure, Outcome, PARTLY, judged};
+use crate::flags::{NAMING, STRICT};
 use crate::tables::{Form, Records, Runs};
 use crate::{completing, index, output, settings};
 

@@ -25,9 +25,9 @@ use super::machine::{machine_checks, measure_device, refuse_tablespace, warn_of}
 use super::measuring::{Extras, KeptRun, measure_spec};
 use super::replays::{self, ReplayedRun};
 use super::reports::required;
-use super::{is_of_load, together};
-use crate::args::{PLAIN, PRINT_SQL, STRICT, with_params};
+use super::together;
 use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
+use crate::flags::{PLAIN, PRINT_SQL, STRICT, is_of_load, with_params};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay};
 use crate::progress::Progress;
 use crate::{completing, interrupt, output, registry, settings};

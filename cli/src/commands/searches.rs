@@ -28,8 +28,8 @@ use super::measuring::{Quiet, measure_step};
 use super::replays::{SET_BY_STRETCH, refuse_flags, say_expectation};
 use super::together::measure_together;
 use crate::answer::{Forms, exit_code};
-use crate::args::{STRICT, is_given};
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
+use crate::flags::{STRICT, is_given};
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 

@@ -10,8 +10,9 @@ use slob_campaign::Folder;
 
 use super::awr_files::are_reports;
 use super::entry;
-use crate::args::{self, is_given};
+use crate::args;
 use crate::failure::{Failure, Outcome};
+use crate::flags::is_given;
 
 /// A command, and what its own flags are for.
 type Part = (&'static str, &'static str);
