@@ -17,7 +17,7 @@ const NODES: usize = 3;
 const SESSIONS: u64 = 12;
 /// Seconds. A silent node is suspected to be dead after five seconds (`evs.suspect_timeout`, Galera's default), and is then shut
 /// out.
-const RUN_S: u64 = 20;
+const RUN_S: u64 = 14;
 const BEFORE: Duration = Duration::from_secs(2);
 
 struct Bench {
