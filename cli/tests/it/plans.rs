@@ -8,7 +8,7 @@ use slob_testing::skipped;
 use slob_testing::tries::{Seen, ensure, shown_within};
 
 /// On PostgreSQL the next reader of a block prunes, logs and writes old versions that UPDATEs left. At its end a run has visited
-/// nearly every block, so it leaves as much to do as it found.
+/// nearly every block, so it leaves as much to do as it found. SQLite leaves nothing, so that a second will do.
 const WARMUP: &str = "3";
 /// Each session draws operations from decks of a hundred, which a window leaves unfinished: about five of these five hundred
 /// commits. So 5 % is far beyond chance.
@@ -30,8 +30,8 @@ fn profiled(folder: &Folder, file: &str) -> Value {
 }
 
 /// Its parameters are in `plan.conf`.
-fn planned(folder: &Folder, profile: &str, target: &str) -> Value {
-    let flags = format!("--calibration 4s --warmup {WARMUP} --target {target}");
+fn planned(folder: &Folder, profile: &str, target: &str, warmup: &str) -> Value {
+    let flags = format!("--calibration 4s --warmup {warmup} --target {target}");
     folder.slob(format!("plan {profile} --json --force -o plan.conf {flags}")).json()
 }
 
@@ -62,7 +62,7 @@ fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], 
     shown_within(6, || {
         folder.run_json(RUN);
         let first = profiled(folder, "run.json");
-        let plan = planned(folder, "run.json", &folder.target());
+        let plan = planned(folder, "run.json", &folder.target(), WARMUP);
         assert_met_or_said(&plan);
         folder.run_json(format!("--conf plan.conf --run-time 6 --warmup {WARMUP}"));
         let second = profiled(folder, "plan.json");
@@ -128,20 +128,22 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
     let Some(bench) = postgres(Version::V18, &settings) else { return };
     bench.setup(4, "32M");
     let there = |folder: &Folder, name: &str| folder.at(name).to_str().unwrap().to_owned();
+    let sqlite = Folder::loaded(4, "32M");
     shown_within(6, || {
-        let sqlite = Folder::loaded(4, "32M");
         sqlite.run_json(RUN);
         profiled(&sqlite, "run.json");
-        let plan = planned(&bench.folder, &there(&sqlite, "run.json"), &bench.target);
+        let plan = planned(&bench.folder, &there(&sqlite, "run.json"), &bench.target, WARMUP);
         assert_met_or_said(&plan);
         are_near(&plan, &["physical reads", "redo", "commits"])?;
         // New data are not checkpointed within seconds.
         let why = line(&plan, "physical writes")["why"].as_str().unwrap_or_default();
-        ensure(why.contains("checkpoints wrote them later"), || format!("writes: {plan:#}"))?;
-        // The other way round a page is more than a row's change, and nothing smaller can be done.
+        ensure(why.contains("checkpoints wrote them later"), || format!("writes: {plan:#}"))
+    });
+    // The other way round a page is more than a row's change, and nothing smaller can be done.
+    shown_within(6, || {
         bench.run(RUN);
         profiled(&bench.folder, "run.json");
-        let plan = planned(&sqlite, &there(&bench.folder, "run.json"), &sqlite.target());
+        let plan = planned(&sqlite, &there(&bench.folder, "run.json"), &sqlite.target(), "1");
         assert_met_or_said(&plan);
         are_near(&plan, &["physical reads", "commits"])?;
         let redo = line(&plan, "redo");
