@@ -18,11 +18,11 @@ pub(super) fn cases() -> Vec<Case> {
     let sort = Sort::Honest;
     let agrees = |name, carry_out| {
         let witness = "what the record holds twice, the plan, the server's counters";
-        Case { sort, name, witness, expected: "`verify --run` finds nothing", carry_out }
+        Case { sort, name, witness, expected: "`verify --run` finds nothing", measures: false, carry_out }
     };
     let in_time = |name, carry_out| {
         let expected = "the window is not half as long again, and a late end is said";
-        Case { sort, name, witness: "the clock", expected, carry_out }
+        Case { sort, name, witness: "the clock", expected, measures: true, carry_out }
     };
     vec![
         agrees("2 to 5 s of mixed work: SQLite", |random| Some(mixed(&sqlite(), random))),
@@ -58,6 +58,7 @@ pub(super) fn cases() -> Vec<Case> {
             name: "a rate that can be kept",
             witness: "the operations of the record, by the clock",
             expected: "Complete? GOOD",
+            measures: true,
             carry_out: |_| {
                 let folder = sqlite();
                 // Without UPDATEs, whose commits wait behind another's writes: then the rate can't be kept.

@@ -7,6 +7,8 @@ mod honest;
 mod lies;
 mod neighbours;
 
+use std::thread;
+
 use slob_facts::{Question, Verdict, verdicts};
 use slob_record::{Record, read_record};
 
@@ -30,9 +32,13 @@ struct Case {
     name: &'static str,
     witness: &'static str,
     expected: &'static str,
+    /// Other work could spoil it. Cases without a measurement hold beside each other.
+    measures: bool,
     /// The error says what was falsely said or not said; `None` where the case can't be carried out.
-    carry_out: fn(&mut Random) -> Option<Result<(), String>>,
+    carry_out: fn(&mut Random) -> Option<Outcome>,
 }
+
+type Outcome = Result<(), String>;
 
 fn verdict(folder: &Folder, question: Question) -> Verdict {
     let all = verdicts(&latest(folder));
@@ -67,17 +73,32 @@ fn lies_are_found_and_honest_runs_are_not_accused() {
     let wanted = std::env::var("DRILLS_CASE").unwrap_or_default();
     cases.retain(|case| case.name.contains(&wanted));
     random.shuffle(&mut cases);
-    let mut wrong = Vec::new();
-    for case in &cases {
-        let outcomes: Vec<Result<(), String>> =
-            (0..times).map_while(|_| (case.carry_out)(&mut random)).collect();
+    let (measured, others): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.measures);
+    let mut wrong = thread::scope(|scope| {
+        let others = others.into_iter().map(|case| {
+            let mut own = Random::of(random.next());
+            (case, scope.spawn(move || case.outcomes(times, &mut own)))
+        });
+        let others: Vec<_> = others.collect();
+        let wrong = others.into_iter().map(|(case, outcomes)| case.wrong(&outcomes.join().unwrap()));
+        wrong.collect::<Vec<_>>().concat()
+    });
+    wrong.extend(measured.into_iter().flat_map(|case| case.wrong(&case.outcomes(times, &mut random))));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+impl Case {
+    fn outcomes(&self, times: u32, random: &mut Random) -> Vec<Outcome> {
+        (0..times).map_while(|_| (self.carry_out)(random)).collect()
+    }
+
+    fn wrong(&self, outcomes: &[Outcome]) -> Vec<String> {
         let errors: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
-        let sort = if case.sort == Sort::Lie { "missed" } else { "accused" };
+        let sort = if self.sort == Sort::Lie { "missed" } else { "accused" };
         shows(
-            &format!("{} (witness: {}): {}", case.name, case.witness, case.expected),
+            &format!("{} (witness: {}): {}", self.name, self.witness, self.expected),
             format!("{} of {} {sort}", errors.len(), outcomes.len()),
         );
-        wrong.extend(errors.into_iter().map(|error| format!("{}: {error}", case.name)));
+        errors.into_iter().map(|error| format!("{}: {error}", self.name)).collect()
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
 }
