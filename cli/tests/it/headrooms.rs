@@ -8,36 +8,44 @@ use slob_testing::tries::{ensure, shown_within};
 
 use crate::common::{Folder, mariadb, postgres, read_json};
 
-/// The end of this search is found on any machine: two sessions hardly exceed what two do without a pause.
+/// Commits alone: the wait of a commit decides how many times they are carried.
+const COMMITS: &str = r#"{ "profile_version": 1, "source": "live", "subject": { "name": "PROD" }, "intervals": [
+    { "source": "live", "begin": "2026-11-20T10:00:00", "seconds": 60.0, "figures": { "commits_per_s": 8.0 } } ] }"#;
+
+/// The end of this search is found on any machine: two sessions that wait 100 ms for each commit do less than 20 a second.
 const ENDED: &str = r#"
 directory = "c"
 repeats = 2
 noise = true
-demand = { profile = "run.json", calibration = "2s", limits = ["mean=10s"], most = 16, repeats = 1, max_sessions = 2, count_cached = true }
+demand = { profile = "commits.json", by = "commits", calibration = "2s", limits = ["mean=10s"], most = 4, repeats = 1, max_sessions = 2 }
 settings = { RUN_TIME = 1, WARMUP = 0 }
-variant = [{ name = "buffered", settings = { BUFFERED = true } }]
+variant = [{ name = "client", settings = { LOOP = "client" } }]
 "#;
 
 /// On a busy machine a verdict may forbid each search its number.
 #[test]
 fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill() {
+    let Some(bench) = postgres(Version::V15, &[("commit_delay", "100000"), ("commit_siblings", "0")]) else {
+        return;
+    };
+    bench.setup(2, "16M");
     shown_within(3, || {
-        let (found, compared) = found_in_every_form();
+        let folder = Folder::new();
+        folder.write("slob.conf", &bench.folder.read("slob.conf"));
+        let (found, compared) = found_in_every_form(&folder);
         ensure(found > 0, || format!("no search came to an end: {compared:#}"))
     });
 }
 
-fn found_in_every_form() -> (usize, Value) {
-    let folder = Folder::loaded(2, "16M");
+fn found_in_every_form(folder: &Folder) -> (usize, Value) {
     folder.write("plan.toml", ENDED);
     folder.slob("campaign plan.toml").refused(&["plan.toml, demand: "]);
     assert!(!folder.at("c").exists());
-    folder.run_json("-s 2 -t 1 --update-pct 0 --buffered=true --run-time 2");
-    folder.slob("profile latest -o run.json").success();
+    folder.write("commits.json", COMMITS);
     let called = folder.slob("campaign plan.toml").success();
     assert!(called.stderr.contains("all 4 searches are done"), "{}", called.stderr);
     let text = called.stdout;
-    it_goes_on_from_its_records(&folder, &text);
+    it_goes_on_from_its_records(folder, &text);
     let json = folder.slob("analyze c --json").json();
     assert_eq!((&json["done"], &json["of"], &json["confidence"]), (&4.into(), &4.into(), &0.95.into()));
     let csv = folder.slob("analyze c --csv").success().stdout;
@@ -63,26 +71,26 @@ fn found_in_every_form() -> (usize, Value) {
         }
     }
     let pair = &json["pairs"][0];
-    assert_eq!((&pair["first"], &pair["second"]), (&"buffered".into(), &"buffered.again".into()));
+    assert_eq!((&pair["first"], &pair["second"]), (&"client".into(), &"client.again".into()));
     let said = pair["sentence"].as_str().unwrap();
     let first_words = said.split(' ').take(3).collect::<Vec<_>>().join(" ");
     assert!(text.contains(&first_words), "{said} in {text}");
     assert_eq!(pair["more_than_noise"].is_null(), pair["low_percent"].is_null(), "{pair:#}");
     folder.slob("analyze c --html -o c.html").success();
     let page = folder.read("c.html");
-    assert!(page.contains("Headroom compared") && page.contains("buffered-headroom-r1"), "{page}");
+    assert!(page.contains("Headroom compared") && page.contains("client-headroom-r1"), "{page}");
     assert!(page.contains(&first_words) && page.contains("Content-Security-Policy"));
-    folder.slob("analyze c --relative-to buffered").refused(&["--relative-to"]);
+    folder.slob("analyze c --relative-to client").refused(&["--relative-to"]);
     (found, json)
 }
 
 /// As after a kill: records that are not noted are found.
 fn it_goes_on_from_its_records(folder: &Folder, first: &str) {
-    let runs = || fs::read_dir(folder.at("c/buffered-headroom-r2")).unwrap().count();
+    let runs = || fs::read_dir(folder.at("c/client-headroom-r2")).unwrap().count();
     let made = runs();
     assert!(made > 4, "{made}");
     let mut state = read_json(folder.at("c/state.json"));
-    state["attempts"].as_array_mut().unwrap().retain(|attempt| attempt["step"] != "buffered/headroom/2");
+    state["attempts"].as_array_mut().unwrap().retain(|attempt| attempt["step"] != "client/headroom/2");
     folder.write("c/state.json", &state.to_string());
     assert_eq!(folder.slob("campaign plan.toml").success().stdout, first);
     assert_eq!(runs(), made);
@@ -92,9 +100,6 @@ fn it_goes_on_from_its_records(folder: &Folder, first: &str) {
     folder.write("plan.toml", ENDED);
 }
 
-/// Commits alone: the wait of a commit decides how many times they are carried.
-const COMMITS: &str = r#"{ "profile_version": 1, "source": "live", "subject": { "name": "PROD" }, "intervals": [
-    { "source": "live", "begin": "2026-11-20T10:00:00", "seconds": 60.0, "figures": { "commits_per_s": 8.0 } } ] }"#;
 const SERVERS: &str = r#"
 directory = "c"
 repeats = 1
