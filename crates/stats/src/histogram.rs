@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroU64;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -13,15 +13,16 @@ use crate::bucket::{
     bucket_starting_at, clamp_to, sum_bounds, total,
 };
 
-/// Counts of latencies in nanoseconds, in 19 KB that the first value allocates.
+/// Counts of latencies in nanoseconds, in 19 KB that the first value allocates. [`trim`](Self::trim) frees most of them.
 ///
 /// Count, smallest, largest and sum are exact; a percentile is within 1/128 (0.8 %) of the nearest rank.
 /// [`beyond_range`](Self::beyond_range) counts values from [`RANGE_NS`] on. All counters saturate at `u64::MAX`. Means and
 /// percentiles below the [`clock_step`](Self::clock_step) are unknown.
 #[derive(Clone)]
 pub struct Histogram {
-    /// A long series has many that stay empty.
-    counts: Option<Box<Counts>>,
+    /// Of buckets from `first` on; the others are empty. Recording needs all, as it must not allocate.
+    counts: Vec<u64>,
+    first: usize,
     count: u64,
     exact: Exact,
 }
@@ -41,21 +42,39 @@ impl Exact {
     const EMPTY: Self = Self { min: u64::MAX, max: 0, sum: 0, beyond: 0, clock_step: None };
 }
 
-static EMPTY_COUNTS: Counts = [0; BUCKETS];
-
 impl Histogram {
     /// Allocates with the first value, and never again.
     pub const fn new() -> Self {
-        Self { counts: None, count: 0, exact: Exact::EMPTY }
+        Self { counts: Vec::new(), first: 0, count: 0, exact: Exact::EMPTY }
     }
 
-    fn counts(&self) -> &Counts {
-        self.counts.as_deref().unwrap_or(&EMPTY_COUNTS)
+    /// Index and count of each bucket that is not empty, in order.
+    fn filled(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(|(at, n)| (self.first + at, *n))
     }
 
-    #[inline]
-    fn counts_mut(&mut self) -> &mut Counts {
-        self.counts.get_or_insert_with(|| Box::new([0; BUCKETS]))
+    fn held(&self) -> Range<usize> {
+        self.first..self.first + self.counts.len()
+    }
+
+    fn hold(&mut self, other: Range<usize>) {
+        let held = self.held();
+        let all = if held.is_empty() { other } else { held.start.min(other.start)..held.end.max(other.end) };
+        if all.len() > held.len() {
+            let mut counts = vec![0; all.len()];
+            counts[held.start.saturating_sub(all.start)..][..held.len()].copy_from_slice(&self.counts);
+            (self.counts, self.first) = (counts, all.start);
+        }
+    }
+
+    /// Keeps memory only from the first value's bucket to the last one's. Recording allocates again.
+    pub fn trim(&mut self) {
+        let (first, last) = (self.filled().next(), self.filled().last());
+        let filled = first.zip(last).map_or(0..0, |((first, _), (last, _))| first..last + 1);
+        if filled.len() < self.counts.len() {
+            self.counts = self.counts[filled.start - self.first..][..filled.len()].to_vec();
+            self.first = filled.start;
+        }
     }
 
     /// Counts a value.
@@ -74,7 +93,10 @@ impl Histogram {
 
     #[inline]
     fn add(&mut self, ns: u64, n: u64) {
-        let bucket = &mut self.counts_mut()[bucket_index(ns)];
+        if self.counts.len() < BUCKETS {
+            self.hold(0..BUCKETS);
+        }
+        let bucket = &mut self.counts[bucket_index(ns)];
         *bucket = bucket.saturating_add(n);
         self.count = self.count.saturating_add(n);
         let exact = &mut self.exact;
@@ -91,7 +113,8 @@ impl Histogram {
         if other.is_empty() {
             return;
         }
-        for (mine, theirs) in self.counts_mut().iter_mut().zip(other.counts()) {
+        self.hold(other.held());
+        for (mine, theirs) in self.counts[other.first - self.first..].iter_mut().zip(&other.counts) {
             *mine = mine.saturating_add(*theirs);
         }
         self.count = self.count.saturating_add(other.count);
@@ -108,10 +131,9 @@ impl Histogram {
     /// Counts and sum are exact. Smallest and largest are bounds of buckets, or exact if they are new extremes. A bucket that
     /// shrank counts as unchanged.
     pub fn since(&self, earlier: &Self) -> Self {
-        let mut counts = Box::new(*self.counts());
-        for (mine, theirs) in counts.iter_mut().zip(earlier.counts()) {
-            *mine = mine.saturating_sub(*theirs);
-        }
+        let mut counts = Box::new([0; BUCKETS]);
+        self.filled().for_each(|(index, n)| counts[index] = n);
+        earlier.filled().for_each(|(index, n)| counts[index] = counts[index].saturating_sub(n));
         let sum = self.exact.sum.saturating_sub(earlier.exact.sum);
         let beyond = self.exact.beyond.saturating_sub(earlier.exact.beyond);
         Self::reconciled(counts, Exact { sum, beyond, ..self.exact })
@@ -134,7 +156,10 @@ impl Histogram {
     }
 
     fn from_parts(counts: Box<Counts>, exact: Exact) -> Self {
-        Self { count: total(&counts), counts: Some(counts), exact }
+        let count = total(&counts);
+        let mut histogram = Self { counts: counts.to_vec(), first: 0, count, exact };
+        histogram.trim();
+        histogram
     }
 
     /// The step of the values' clock in nanoseconds; `None` if it is unknown or hides nothing.
@@ -204,8 +229,8 @@ impl Histogram {
             return Some(max);
         }
         let mut seen: u64 = 0;
-        let index = self.counts().iter().position(|&n| {
-            seen = seen.saturating_add(n);
+        let (index, _) = self.filled().find(|(_, n)| {
+            seen = seen.saturating_add(*n);
             seen >= rank
         })?;
         Some(bucket_midpoint(index).clamp(min, max))
@@ -218,8 +243,8 @@ impl Histogram {
     pub fn count_in(&self, lo_ns: u64, hi_ns: u64) -> u64 {
         let inside = |ns: u64| (ns > lo_ns || lo_ns == 0) && ns <= hi_ns;
         let beyond = if inside(self.exact.max) { self.exact.beyond } else { 0 };
-        let within = self.counts().iter().enumerate().filter(|&(i, &n)| n > 0 && inside(bucket_midpoint(i)));
-        within.fold(beyond, |sum, (i, &n)| sum.saturating_add(self.within_range(i, n)))
+        let within = self.filled().filter(|(i, _)| inside(bucket_midpoint(*i)));
+        within.fold(beyond, |sum, (i, n)| sum.saturating_add(self.within_range(i, n)))
     }
 
     /// Leaves out the values beyond the range.
@@ -229,8 +254,7 @@ impl Histogram {
 
     /// Ascending: lowest value, highest value (inclusive), count. The last count includes values beyond the range.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
-        let filled = self.counts().iter().enumerate().filter(|&(_, &n)| n > 0);
-        filled.map(|(index, &n)| (bucket_low(index), bucket_high(index), n))
+        self.filled().map(|(index, n)| (bucket_low(index), bucket_high(index), n))
     }
 
     /// Leaves out buckets below that of the clock's step.
@@ -252,15 +276,15 @@ impl Histogram {
 
     /// Keeps the memory.
     pub fn clear(&mut self) {
-        self.counts.iter_mut().for_each(|counts| counts.fill(0));
+        self.counts.fill(0);
         (self.count, self.exact) = (0, Exact::EMPTY);
     }
 }
 
 impl PartialEq for Histogram {
-    /// A cleared histogram equals a new one, although it keeps memory.
+    /// Memory does not count: a cleared histogram equals a new one.
     fn eq(&self, other: &Self) -> bool {
-        self.count == other.count && self.exact == other.exact && self.counts() == other.counts()
+        self.count == other.count && self.exact == other.exact && self.filled().eq(other.filled())
     }
 }
 
@@ -602,6 +626,29 @@ mod tests {
         let mut histogram = Histogram::new();
         [100, 200, 200, 5_000_000].into_iter().for_each(|ns| histogram.record(ns));
         Saved::from(&histogram)
+    }
+
+    #[test]
+    fn a_trimmed_histogram_holds_the_same_values_and_merges_within_their_buckets() {
+        let of = |values: &[u64]| {
+            let mut histogram = Histogram::new();
+            values.iter().for_each(|ns| histogram.record(*ns));
+            histogram
+        };
+        let (low, high, both) = (of(&[100, 200]), of(&[5_000, 70_000]), of(&[100, 200, 5_000, 70_000]));
+        for (first, second) in [(&low, &high), (&high, &low)] {
+            let (mut trimmed, mut other) = (first.clone(), second.clone());
+            trimmed.trim();
+            other.trim();
+            assert_eq!((&trimmed, &other), (first, second));
+            trimmed.merge(&other);
+            assert_eq!((&trimmed, trimmed.held()), (&both, bucket_index(100)..bucket_index(70_000) + 1));
+            trimmed.record(7);
+            assert_eq!(trimmed, of(&[7, 100, 200, 5_000, 70_000]));
+        }
+        let mut empty = Histogram::new();
+        empty.trim();
+        assert!(empty.held().is_empty());
     }
 
     #[test]
