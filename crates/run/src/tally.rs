@@ -173,20 +173,84 @@ pub(crate) struct Tally {
     keeps_responses: bool,
     /// Includes those beyond [`MOST_KEPT`].
     kept: AtomicU64,
+    /// Without what is still in the shards. Whoever locks both locks it first.
+    window: Mutex<Window>,
     shards: [Mutex<Shard>; SHARDS],
 }
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// The key is endpoint and kind.
-    window: BTreeMap<(usize, OpKind), KindRecord>,
-    seconds: BTreeMap<u64, Interval>,
+    places: BTreeMap<Place, [Counted; OpKind::ALL.len()]>,
     /// Waits for the first operation of each batch.
     dispatch: Histogram,
     /// Operations from the start of the run to the end of the window.
     until_end: u64,
     /// The next drain takes them.
     kept: Vec<KeptOperation>,
+}
+
+/// What operations of a second have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    second: u64,
+    endpoint: usize,
+    in_window: bool,
+    /// The series keeps responses.
+    keeps_responses: bool,
+}
+
+/// Operations of a kind.
+#[derive(Debug, Default)]
+struct Counted {
+    operations: u64,
+    rows: u64,
+    /// Most responses are durations: they are recorded once.
+    both: Histogram,
+    /// Of the other operations.
+    latency: Histogram,
+    response: Histogram,
+}
+
+impl Counted {
+    #[inline]
+    fn add(&mut self, done: &OpOutcome, response_ns: u64) {
+        self.operations += 1;
+        self.rows += done.rows;
+        if response_ns == done.duration_ns {
+            self.both.record(response_ns);
+        } else {
+            self.latency.record(done.duration_ns);
+            self.response.record(response_ns);
+        }
+    }
+
+    fn merge_into(&self, record: &mut KindRecord) {
+        record.operations += self.operations;
+        record.rows += self.rows;
+        [&self.both, &self.latency].into_iter().for_each(|part| record.latency.merge(part));
+        [&self.both, &self.response].into_iter().for_each(|part| record.response.merge(part));
+    }
+}
+
+/// The key is endpoint and kind.
+type Window = BTreeMap<(usize, OpKind), KindRecord>;
+
+fn merge_into_window(window: &mut Window, place: Place, counted: &[Counted]) {
+    let filled =
+        OpKind::ALL.into_iter().zip(counted).filter(|(_, counted)| place.in_window && counted.operations > 0);
+    filled.for_each(|(kind, counted)| counted.merge_into(window.entry((place.endpoint, kind)).or_default()));
+}
+
+fn merge_into_interval(interval: &mut Interval, place: Place, counted: &[Counted]) {
+    let [selects, updates, scans] = OpKind::ALL.map(|kind| counted[kind as usize].operations);
+    interval.ops.merge(&OpCounts { selects, updates, scans });
+    for Counted { rows, both, latency, response, .. } in counted {
+        interval.rows += rows;
+        [both, latency].into_iter().for_each(|part| interval.latency.merge(part));
+        if place.keeps_responses {
+            [both, response].into_iter().for_each(|part| interval.response.merge(part));
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,6 +274,7 @@ impl Tally {
             keeps_operations,
             keeps_responses: false,
             kept: AtomicU64::new(0),
+            window: Mutex::default(),
             shards: Default::default(),
         }
     }
@@ -262,38 +327,48 @@ impl Tally {
         let window = self.window_ns();
         let last_second = self.last_second.load(Ordering::Relaxed);
         let keeps = self.keeps(outcomes.len());
+        let dues_ns = batch.dues_ns();
+        let keeps_responses = self.keeps_responses || dues_ns.is_some();
+        let place_of = |end_ns: u64| Place {
+            second: (end_ns / 1_000_000_000).min(last_second),
+            endpoint,
+            in_window: end_ns >= window.start && end_ns <= window.end,
+            keeps_responses,
+        };
+        let Some(first) = outcomes.first() else { return };
         let mut shard = self.free_shard(session);
+        let Shard { places, dispatch, until_end, kept } = &mut *shard;
+        // Operations of a batch share one or two places.
+        let mut place = place_of(handed_over_ns + first.start_ns + first.duration_ns);
+        let mut counted = places.entry(place).or_default();
         for (index, (op, done)) in batch.ops().iter().zip(outcomes).enumerate() {
             let kind = kind_of(op);
             let start_ns = handed_over_ns + done.start_ns;
             let end_ns = start_ns + done.duration_ns;
-            let (in_window, is_after) = (end_ns >= window.start && end_ns <= window.end, end_ns > window.end);
-            let due_of_schedule_ns = batch.dues_ns().and_then(|dues| dues.get(index)).copied();
+            let own = place_of(end_ns);
+            if own != place {
+                (place, counted) = (own, places.entry(own).or_default());
+            }
+            let (in_window, is_after) = (place.in_window, end_ns > window.end);
+            let due_of_schedule_ns = dues_ns.and_then(|dues| dues.get(index)).copied();
             let due_ns = due_of_schedule_ns.unwrap_or(0);
             let response_ns = totals.response_ns(due_of_schedule_ns, end_ns, done);
             totals.last_end_ns = end_ns;
             totals.spend(&window, due_ns, start_ns, end_ns, in_window);
-            shard.until_end += u64::from(!is_after);
-            let second = (end_ns / 1_000_000_000).min(last_second);
-            let is_kept = self.keeps_responses || due_of_schedule_ns.is_some();
-            shard.add_to_series(second, kind, done, is_kept.then_some(response_ns));
+            *until_end += u64::from(!is_after);
+            counted[kind as usize].add(done, response_ns);
             if end_ns >= window.start {
                 totals.waited(&window, end_ns.min(window.end), due_ns);
             }
             if in_window && index == 0 {
-                shard.dispatch.record(start_ns.saturating_sub(totals.ready_ns.max(due_ns)));
+                dispatch.record(start_ns.saturating_sub(totals.ready_ns.max(due_ns)));
             }
             totals.ready_after(end_ns, op.pause_us);
             if keeps {
                 let OpOutcome { duration_ns, rows, .. } = *done;
-                shard.kept.push(KeptOperation { session, kind, start_ns, duration_ns, rows, in_window });
+                kept.push(KeptOperation { session, kind, start_ns, duration_ns, rows, in_window });
             }
             if in_window {
-                let record = shard.window.entry((endpoint, kind)).or_default();
-                record.operations += 1;
-                record.rows += done.rows;
-                record.latency.record(done.duration_ns);
-                record.response.record(response_ns);
                 totals.add(kind, done);
             } else if !is_after {
                 totals.before_window += 1;
@@ -301,12 +376,11 @@ impl Tally {
         }
     }
 
-    /// Another shard if the owner of its own one's lock has no CPU. Kept operations stay in order.
+    /// The first one whose lock is free, so that few take memory. Kept operations stay in order, in their session's own shard.
     fn free_shard(&self, session: u32) -> MutexGuard<'_, Shard> {
-        let own = session as usize % SHARDS;
-        let mut others = (own..own + SHARDS).map(|shard| self.shards[shard % SHARDS].try_lock());
-        let free = if self.keeps_operations { None } else { others.find_map(Result::ok) };
-        free.unwrap_or_else(|| lock(&self.shards[own]))
+        let mut shards = self.shards.iter().map(Mutex::try_lock);
+        let free = if self.keeps_operations { None } else { shards.find_map(Result::ok) };
+        free.unwrap_or_else(|| lock(&self.shards[session as usize % SHARDS]))
     }
 
     /// An unset edge is in the future. It is set microseconds after its snapshot, so at most one operation per session is on the
@@ -332,12 +406,14 @@ impl Tally {
 
     /// The last call took earlier reports.
     pub(crate) fn drain_seconds(&self, drain: Drain) -> BTreeMap<u64, Interval> {
-        let mut seconds = BTreeMap::new();
+        let mut window = lock(&self.window);
+        let mut seconds: BTreeMap<u64, Interval> = BTreeMap::new();
         for mut shard in self.guards(drain) {
-            let taken = std::mem::take(&mut shard.seconds);
+            let taken = std::mem::take(&mut shard.places);
             drop(shard);
-            for (second, interval) in taken {
-                merge_into(&mut seconds, second, &interval);
+            for (place, counted) in taken {
+                merge_into_interval(seconds.entry(place.second).or_default(), place, &counted);
+                merge_into_window(&mut window, place, &counted);
             }
         }
         for interval in seconds.values_mut() {
@@ -369,11 +445,16 @@ impl Tally {
 
     /// `endpoint` limits it to that endpoint's sessions.
     pub(crate) fn window(&self, endpoint: Option<usize>) -> BTreeMap<OpKind, KindRecord> {
-        let mut window: BTreeMap<OpKind, KindRecord> = BTreeMap::new();
+        let drained = lock(&self.window);
+        let mut all = drained.clone();
         for shard in self.guards(Drain::All) {
-            let asked = shard.window.iter().filter(|((at, _), _)| endpoint.is_none_or(|asked| asked == *at));
-            for ((_, kind), record) in asked {
-                let sum = window.entry(*kind).or_default();
+            shard.places.iter().for_each(|(place, counted)| merge_into_window(&mut all, *place, counted));
+        }
+        drop(drained);
+        let mut window: BTreeMap<OpKind, KindRecord> = BTreeMap::new();
+        for ((at, kind), record) in all {
+            if endpoint.is_none_or(|asked| asked == at) {
+                let sum = window.entry(kind).or_default();
                 sum.operations += record.operations;
                 sum.rows += record.rows;
                 sum.latency.merge(&record.latency);
@@ -385,16 +466,6 @@ impl Tally {
             sum.response.set_clock_step(self.clock_step);
         }
         window
-    }
-}
-
-impl Shard {
-    fn add_to_series(&mut self, second: u64, kind: OpKind, done: &OpOutcome, response_ns: Option<u64>) {
-        let interval = self.seconds.entry(second).or_default();
-        interval.ops.count(kind);
-        interval.rows += done.rows;
-        interval.latency.record(done.duration_ns);
-        response_ns.into_iter().for_each(|ns| interval.response.record(ns));
     }
 }
 
@@ -421,7 +492,7 @@ pub(crate) fn kind_of(op: &Op) -> OpKind {
     }
 }
 
-/// Longer runs get wider intervals. Keeps a series below 40 MB of memory.
+/// Longer runs get wider intervals. Keeps a series below 40 MB of memory, and mostly below half of that.
 const MOST_POINTS: usize = 1800;
 /// Reports may be so many seconds late.
 const LATE: u64 = 60;
@@ -480,7 +551,9 @@ impl GrowingSeries {
 
     fn settle(&mut self, before: u64) {
         let still_open = self.open.split_off(&before);
-        for (second, interval) in std::mem::replace(&mut self.open, still_open) {
+        for (second, mut interval) in std::mem::replace(&mut self.open, still_open) {
+            interval.latency.trim();
+            interval.response.trim();
             // Seconds come in order, so none is refused.
             let _ = self.settled.push(second, interval);
         }
@@ -614,6 +687,12 @@ mod tests {
         }
         let record = &tally.window(None)[&OpKind::Select];
         assert_eq!((record.latency.sum(), record.response.sum()), (ms(20), ms(90)), "N = X R");
+        let seconds = tally.drain_seconds(Drain::All);
+        assert_eq!(
+            (seconds[&0].latency.sum(), seconds[&0].response.count()),
+            (ms(20), 0),
+            "no turns are taken"
+        );
         let dispatch = tally.dispatch();
         assert_eq!((dispatch.count(), dispatch.sum(), dispatch.max()), (2, ms(30 + 40), Some(ms(40))));
         assert_eq!(totals.waiting_ns, dispatch.sum());
@@ -641,9 +720,15 @@ mod tests {
         assert_eq!(tally.window(None)[&OpKind::Select].operations, 2);
         assert_eq!(tally.window(Some(1)), tally.window(None));
         assert!(tally.window(Some(0)).is_empty());
+        let window = tally.window(None);
         let seconds: Vec<_> =
             tally.drain_seconds(Drain::All).into_iter().map(|(s, i)| (s, i.ops.selects)).collect();
         assert_eq!(seconds, [(0, 1), (1, 2), (2, 1)]);
+        assert_eq!(
+            (tally.window(None), tally.window(Some(0)).len()),
+            (window, 0),
+            "a drain takes nothing from it"
+        );
         assert!(tally.drain_seconds(Drain::All).is_empty());
     }
 
