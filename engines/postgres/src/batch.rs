@@ -1,9 +1,7 @@
 //! The arrays that the procedure takes, and the times that it returns.
 
-use std::error::Error;
 use std::time::Duration;
 
-use postgres::types::{FromSql, Type};
 use slob_engine::{OpOutcome, Outcome, Result, SessionPlan};
 use slob_method::{Action, Batch, Op};
 use slob_server::{ServerClock, number as kind_number, whole_microseconds};
@@ -89,48 +87,34 @@ fn number(operations: usize) -> i32 {
     i32::try_from(operations).unwrap_or(i32::MAX)
 }
 
-/// Microseconds since 2000 of the server's clock, as `timestamptz` is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment(pub(crate) i64);
-
-impl<'a> FromSql<'a> for Moment {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
-        Ok(Self(i64::from_be_bytes(raw.try_into()?)))
-    }
-
-    fn accepts(ty: &Type) -> bool {
-        *ty == Type::TIMESTAMPTZ
-    }
-}
-
 /// `times` holds the start, and each operation's end and end of pause; in an open loop its start and end. The clocks differ, so
 /// work is placed at the end of the call's time ([`ServerClock::unseen_ns`]). False if the answer does not fit the batch.
 pub(crate) fn decode(
     batch: &Batch,
-    times: &[Moment],
-    seen: &[i64],
+    times: impl IntoIterator<Item = i64>,
+    seen: impl ExactSizeIterator<Item = i64>,
     took: Duration,
     outcome: &mut Outcome,
 ) -> bool {
-    let Some((&Moment(began), rest)) = times.split_first() else { return false };
-    let first = outcome.ops().len();
+    let mut rest = times.into_iter();
+    let Some(began) = rest.next() else { return false };
+    let (first, answered) = (outcome.ops().len(), seen.len());
     let mut clock = ServerClock::new(began, took);
-    let mut rest = rest.iter();
     for (op, rows) in batch.ops().iter().zip(seen) {
         if batch.dues_ns().is_some() {
-            let Some(Moment(woken)) = rest.next() else { return false };
-            clock.advance(*woken);
+            let Some(woken) = rest.next() else { return false };
+            clock.advance(woken);
         }
-        let (Some(Moment(end)), Ok(rows)) = (rest.next(), u64::try_from(*rows)) else { return false };
+        let (Some(end), Ok(rows)) = (rest.next(), u64::try_from(rows)) else { return false };
         let start_ns = clock.elapsed_ns();
-        outcome.push(OpOutcome { start_ns, duration_ns: clock.advance(*end), rows });
+        outcome.push(OpOutcome { start_ns, duration_ns: clock.advance(end), rows });
         if op.pause_us > 0 {
-            let Some(Moment(woken)) = rest.next() else { return false };
-            clock.advance(*woken);
+            let Some(woken) = rest.next() else { return false };
+            clock.advance(woken);
         }
     }
     outcome.shift_from(first, clock.unseen_ns());
-    seen.len() <= batch.ops().len() && rest.next().is_none()
+    answered <= batch.ops().len() && rest.next().is_none()
 }
 
 #[cfg(test)]
@@ -214,15 +198,11 @@ mod tests {
         pauses.iter().map(|pause_us| pausing(*pause_us)).collect::<Vec<_>>().into()
     }
 
-    fn moments(us: &[i64]) -> Vec<Moment> {
-        us.iter().copied().map(Moment).collect()
-    }
-
     #[test]
     fn pauses_lie_between_operations() {
         let mut outcome = Outcome::new();
-        let times = moments(&[1000, 1010, 1030, 1530, 1545]);
-        assert!(decode(&batch(&[0, 500, 0]), &times, &[3, 3, 2], Duration::from_micros(645), &mut outcome));
+        let (times, seen) = ([1000, 1010, 1030, 1530, 1545], [3, 3, 2].into_iter());
+        assert!(decode(&batch(&[0, 500, 0]), times, seen, Duration::from_micros(645), &mut outcome));
         let ops: Vec<_> = outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns, op.rows)).collect();
         assert_eq!(ops, [(100_000, 10_000, 3), (110_000, 20_000, 3), (630_000, 15_000, 2)]);
     }
@@ -231,26 +211,26 @@ mod tests {
     fn a_batch_that_was_cut_short_is_a_prefix() {
         let mut outcome = Outcome::new();
         let took = Duration::from_micros(10);
-        assert!(decode(&batch(&[0, 0, 0]), &moments(&[1000, 1010]), &[3], took, &mut outcome));
+        assert!(decode(&batch(&[0, 0, 0]), [1000, 1010], [3].into_iter(), took, &mut outcome));
         assert_eq!(outcome.ops().len(), 1);
         outcome.clear();
-        assert!(decode(&batch(&[0]), &moments(&[1000]), &[], took, &mut outcome));
+        assert!(decode(&batch(&[0]), [1000], [].into_iter(), took, &mut outcome));
         assert!(outcome.ops().is_empty());
     }
 
     #[test]
     fn a_clock_that_goes_back_makes_no_negative_time() {
         let mut outcome = Outcome::new();
-        let times = moments(&[1000, 1010, 990]);
-        assert!(decode(&batch(&[0, 0]), &times, &[3, 3], Duration::from_micros(10), &mut outcome));
+        let (times, seen) = ([1000, 1010, 990], [3, 3].into_iter());
+        assert!(decode(&batch(&[0, 0]), times, seen, Duration::from_micros(10), &mut outcome));
         assert_eq!(outcome.ops()[1].duration_ns, 0);
     }
 
     #[test]
     fn a_clock_that_jumps_forth_makes_no_hour_of_a_millisecond() {
         let mut outcome = Outcome::new();
-        let times = moments(&[1000, 1010, 3_600_001_020]);
-        assert!(decode(&batch(&[0, 0]), &times, &[3, 3], Duration::from_micros(30), &mut outcome));
+        let (times, seen) = ([1000, 1010, 3_600_001_020], [3, 3].into_iter());
+        assert!(decode(&batch(&[0, 0]), times, seen, Duration::from_micros(30), &mut outcome));
         let ops: Vec<_> = outcome.ops().iter().map(|op| (op.start_ns, op.duration_ns)).collect();
         assert_eq!(ops, [(0, 10_000), (10_000, 20_000)]);
     }
@@ -262,7 +242,8 @@ mod tests {
         for (times, seen) in
             [(vec![], vec![]), (vec![1, 2], vec![3, 3]), (vec![1, 2, 3], vec![3]), (vec![1, 2], vec![-1])]
         {
-            assert!(!decode(&batch(&[0, 0]), &moments(&times), &seen, took, &mut outcome), "{times:?}");
+            let is_valid = decode(&batch(&[0, 0]), times.clone(), seen.into_iter(), took, &mut outcome);
+            assert!(!is_valid, "{times:?}");
         }
     }
 }

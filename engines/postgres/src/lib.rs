@@ -6,6 +6,7 @@
 //! A plain role that may create schemas in its database is enough.
 #![forbid(unsafe_code)]
 
+mod array;
 mod batch;
 mod before_run;
 mod catalog;

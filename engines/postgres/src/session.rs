@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::types::ToSql;
-use postgres::{CancelToken, Client, Statement};
+use postgres::{CancelToken, Client, Row, Statement};
 use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
 use slob_method::{Batch, KeyRange, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
@@ -15,7 +15,8 @@ use slob_server::{
     Work, time_left,
 };
 
-use crate::batch::{Arrays, Moment, decode};
+use crate::array::{Received, Sent};
+use crate::batch::{Arrays, decode};
 use crate::catalog;
 use crate::connect::{Connector, SESSION};
 use crate::engine::Database;
@@ -179,14 +180,14 @@ struct ServerLoop {
 }
 
 impl ServerLoop {
-    fn call(&mut self, run_us: Option<i64>) -> Result<(Vec<Moment>, Vec<i64>)> {
+    fn call(&mut self, run_us: Option<i64>) -> Result<Row> {
         let Arrays { kinds, firsts, ends, stamps, pauses, dues, bounds } = &self.arrays;
-        let row = self
-            .client
-            .query_one(&self.call, &[kinds, firsts, ends, stamps, pauses, dues, bounds, &run_us])
+        let kinds = Sent(kinds);
+        let [firsts, ends, stamps, pauses, dues] = [firsts, ends, stamps, pauses, dues].map(|all| Sent(all));
+        self.client
+            .query_one(&self.call, &[&kinds, &firsts, &ends, &stamps, &pauses, &dues, bounds, &run_us])
             .in_step(&self.step)
-            .map_err(|error| with_lock_holders(&self.database.servers, self.plan.home, error, None))?;
-        Ok((row.try_get(0).in_step(&self.step)?, row.try_get(1).in_step(&self.step)?))
+            .map_err(|error| with_lock_holders(&self.database.servers, self.plan.home, error, None))
     }
 }
 
@@ -204,12 +205,15 @@ impl Work for ServerLoop {
         let begun = Instant::now();
         let Some(left) = time_left(deadline, begun) else { return Ok(()) };
         let run_us = left.map(|left| i64::try_from(left.as_micros()).unwrap_or(i64::MAX));
-        let (times, seen) = self.call(run_us)?;
-        if decode(batch, &times, &seen, begun.elapsed(), outcome) {
+        let row = self.call(run_us)?;
+        let array = |index| row.try_get::<_, Received<'_>>(index).in_step(&self.step).map(Received::values);
+        let (times, seen) = (array(0)?, array(1)?);
+        let (moments, counts) = (times.len(), seen.len());
+        if decode(batch, times, seen, begun.elapsed(), outcome) {
             return Ok(());
         }
         outcome.clear();
-        let message = format!("{} times and {} counts came back", times.len(), seen.len());
+        let message = format!("{moments} times and {counts} counts came back");
         Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message).with_advice(FOREIGN_PROCEDURE))
     }
 
