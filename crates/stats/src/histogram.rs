@@ -157,7 +157,7 @@ impl Histogram {
 
     fn from_parts(counts: Box<Counts>, exact: Exact) -> Self {
         let count = total(&counts);
-        let mut histogram = Self { counts: counts.to_vec(), first: 0, count, exact };
+        let mut histogram = Self { counts: (counts as Box<[u64]>).into_vec(), first: 0, count, exact };
         histogram.trim();
         histogram
     }
