@@ -10,7 +10,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 use slob_facts::table::Cell;
-use slob_facts::{Lead, figure, question, thresholds};
+use slob_facts::{Lead, claim, figure, thresholds};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::diff::{Diff, NamedRuns};
 use slob_report::export::hlog;
@@ -82,7 +82,7 @@ pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
         return output::done(&thresholds::markdown());
     }
     if args.claims {
-        return output::done(&question::markdown());
+        return output::done(&claim::markdown());
     }
     let path = Path::new(&args.saved.run);
     if are_reports(path) {

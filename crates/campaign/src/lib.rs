@@ -10,8 +10,8 @@ mod store;
 
 pub use execute::{Conductor, End, Event, Progress, carry_out};
 pub use hook::{CommandLine, Hook, HookError, Moment};
-pub use plan::{Model, Neighbour, Plan, PlanError, PlanErrors, Sessions, Variant, is_set_by_plan};
-pub use schedule::{Campaign, Member, ModelEntry, Order, Schedule, Step, VariantEntry, clash};
+pub use plan::{Model, Neighbour, Order, Plan, PlanError, PlanErrors, Sessions, Variant, is_set_by_plan};
+pub use schedule::{Campaign, Member, ModelEntry, Schedule, Step, VariantEntry, clash};
 pub use store::{
     Attempt, CAMPAIGN_FILE, CampaignError, Ended, Folder, HookFailure, MissedRun, Slot, State, Store, Trail,
 };

@@ -13,7 +13,6 @@ use slob_spec::{Kind, SpecErrors, Table};
 use strum::VariantArray;
 
 use crate::hook::{CommandLine, Hook, Moment};
-use crate::schedule::Order;
 
 pub(crate) type Pairs = Vec<(String, String)>;
 
@@ -39,6 +38,16 @@ pub struct Plan {
     pub sessions: Vec<Sessions>,
     /// Each model is then a company of targets that are measured beside each other.
     pub neighbours: Vec<Neighbour>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Rounds hold every cell once, shuffled: drift affects all variants alike (Fisher's randomised block design, *The Design of
+    /// Experiments*, 1935, with time as the block).
+    Interleaved,
+    /// All repeats of a cell in a row, as SLOB does. Drift affects later variants.
+    Blocked,
 }
 
 #[derive(Clone, Debug, PartialEq)]

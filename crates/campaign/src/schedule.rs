@@ -10,7 +10,7 @@ use slob_spec::{Entry, Length, RunSpec, Settings, SpecErrors, Table, Target};
 use slob_stats::Shuffler;
 
 use crate::hook::{Hook, Moment};
-use crate::plan::{Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Staff, Variant};
+use crate::plan::{Model, Order, Pairs, Plan, PlanError, PlanErrors, Sessions, Staff, Variant};
 
 pub(crate) const SCHEDULE_VERSION: u32 = 1;
 
@@ -162,16 +162,6 @@ pub(crate) fn changes<'a>(
         let [was, is] = [was, is].map(|values| values.get(key).map_or("unset", String::as_str));
         format!("{key} was {was} and is {is}")
     })
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// Rounds hold every cell once, shuffled: drift affects all variants alike (Fisher's randomised block design, *The Design of
-    /// Experiments*, 1935, with time as the block).
-    Interleaved,
-    /// All repeats of a cell in a row, as SLOB does. Drift affects later variants.
-    Blocked,
 }
 
 const NAMING: [&str; 2] = ["RUN_NAME", "RESULTS_DIR"];

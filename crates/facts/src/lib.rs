@@ -4,6 +4,7 @@
 
 mod bottleneck;
 pub mod bound;
+pub mod claim;
 pub mod figure;
 pub mod format;
 pub mod ladder;
@@ -16,7 +17,8 @@ pub mod verdicts;
 
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use bound::{BadBound, BadLimit, Bound, LatencyLimit, figure_named};
+pub use claim::{CARRIED, Claim};
 pub use figure::{Figure, Figures, Lead};
-pub use question::{CARRIED, Claim, Grade, Question};
+pub use question::{Grade, Question};
 pub use run::{Run, Standing};
 pub use verdicts::{Finding, GroupVerdicts, Judged, Verdict, verdicts};

@@ -5,8 +5,9 @@ use std::ops::Deref;
 
 use slob_record::Record;
 
+use crate::claim::Claim;
 use crate::figure::{Figure, Figures};
-use crate::question::{Claim, Grade, Question};
+use crate::question::{Grade, Question};
 use crate::verdicts::{Judged, Verdict, judge};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,10 +11,12 @@ mod operations;
 mod planner;
 mod rng;
 mod scatter;
+mod stamp;
 mod verify;
 
-pub use content::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Stamp, Table, UpdateText};
+pub use content::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, Table, UpdateText};
 pub use operations::{Action, Batch, KeyRange, Op, SchemaNo};
 pub use planner::Planner;
 pub use scatter::{MAX_SCALE, Scatter};
+pub use stamp::Stamp;
 pub use verify::{RowFault, RowState, RowView, Verifier};

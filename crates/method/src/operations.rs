@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-use crate::content::Stamp;
+use crate::stamp::Stamp;
 
 /// The first number is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use slob_spec::{Percent, ThinkTime, WorkUnit, Workload};
 
-use crate::content::Stamp;
 use crate::due_times::DueTimes;
 use crate::operations::{Action, Batch, KeyRange, Op, SchemaNo};
 use crate::rng::{self, Rng};
+use crate::stamp::Stamp;
 
 /// An endless stream that depends only on workload and session. Batch sizes do not change it.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! Checks of rows that were read back.
 
-use crate::content::{COLUMN_BYTES, COLUMNS, RowContent, Stamp, Table, UpdateText};
+use crate::content::{COLUMN_BYTES, COLUMNS, RowContent, Table, UpdateText};
 use crate::operations::SchemaNo;
 use crate::scatter::Scatter;
+use crate::stamp::Stamp;
 
 /// A row as an engine read it back.
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@ mod sample;
 mod server;
 mod ssh;
 
-pub use observer::{NEVER, Observation, Observer, PendingSample};
+pub use observer::{Observation, Observer, PendingSample};
 pub use protocol::{Answer, Hello, PROTOCOL, Reply, serve};
 pub use sample::{FoundServer, HostInterval, HostSample, ServerFigures, ServerSample};
+pub use ssh::NEVER;

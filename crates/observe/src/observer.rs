@@ -13,9 +13,6 @@ use crate::protocol::{Hello, Reply, Request};
 use crate::remote::{RemoteObserver, SentRequest};
 use crate::{FoundServer, HostSample};
 
-/// The caller's user can't stop it.
-pub static NEVER: AtomicBool = AtomicBool::new(false);
-
 #[derive(Debug)]
 pub struct Observer(Kind);
 

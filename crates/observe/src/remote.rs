@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 use slob_engine::Clues;
 use slob_spec::SshHost;
 
-use crate::observer::NEVER;
 use crate::protocol::{Hello, Reply, Request};
 use crate::sample::{HostSample, ServerFigures};
-use crate::ssh::{INTERRUPTED, ProgramCopy, Ssh};
+use crate::ssh::{INTERRUPTED, NEVER, ProgramCopy, Ssh};
 
 /// Connecting and logging in take time.
 const HELLO_PATIENCE: Duration = Duration::from_secs(30);

@@ -18,6 +18,9 @@ use slob_spec::SshHost;
 
 use crate::protocol::{Answer, Hello, LONGEST_LINE, PROTOCOL, Question, Reply, Request, printable, send};
 
+/// The caller's user can't stop it.
+pub static NEVER: AtomicBool = AtomicBool::new(false);
+
 /// It is the same for all hosts, so that no text of a target reaches a shell.
 pub(crate) const OBSERVE: &str = "exec slob observe";
 
@@ -342,7 +345,6 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::local::LocalObserver;
-    use crate::observer::NEVER;
 
     /// A program that says hello as this one does, between other commands.
     pub(crate) fn client(folder: &Path, before: &str, then: &str) -> PathBuf {

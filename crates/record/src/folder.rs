@@ -11,16 +11,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::csv::series_csv;
+use crate::digest::{digest_of, hex};
 use crate::durable::{folder_of, sync_folder};
 use crate::error::RecordError;
-use crate::read::{digest_of, hex};
 use crate::record::{Mark, Record};
 use crate::sign::SigningKey;
+use crate::{OPERATIONS_FILE, RUN_FILE};
 
-/// The record.
-pub const RUN_FILE: &str = "run.json";
-/// The list of all operations.
-pub const OPERATIONS_FILE: &str = "operations.csv";
 /// The effective configuration.
 pub const CONF_FILE: &str = "slob.conf";
 /// The signature of the record.

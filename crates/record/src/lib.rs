@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 
 mod csv;
+mod digest;
 mod durable;
 mod error;
 mod folder;
@@ -14,19 +15,24 @@ mod saved;
 mod sign;
 
 pub use csv::{KeptOperation, KeptOperations, OperationsWriter, read_operations, series_csv};
+pub use digest::{digest_of, digest_of_text, read_digests};
 pub use durable::{durable_create, durable_write, temporary_beside};
 pub use error::RecordError;
 pub use folder::{
-    CONF_FILE, OPERATIONS_FILE, RUN_FILE, RunDirectory, SIGNATURE_FILE, file_digest, is_hidden, leave_mark,
-    runs_under_way, with_hidden_shown,
+    CONF_FILE, RunDirectory, SIGNATURE_FILE, file_digest, is_hidden, leave_mark, runs_under_way,
+    with_hidden_shown,
 };
 pub use read::{
-    SeriesWanted, digest_of, digest_of_text, find_run, find_runs, list_runs, on_all_cpus, read_digests,
-    read_record, read_record_with, read_records, record_in_page, run_folder, runs_named,
+    SeriesWanted, find_run, find_runs, list_runs, on_all_cpus, read_record, read_record_with, read_records,
+    record_in_page, run_folder, runs_named,
 };
 pub use record::*;
-pub use saved::{SavedLoad, SavedProbe, latest_load, latest_probe, save_load, save_probe};
+pub use saved::{LoadCost, SavedLoad, SavedProbe, latest_load, latest_probe, save_load, save_probe};
 pub use sign::{SignatureError, Signer, Signers, SigningKey};
 
 /// Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;
+/// The record, in its folder.
+pub const RUN_FILE: &str = "run.json";
+/// The list of all operations, beside it.
+pub const OPERATIONS_FILE: &str = "operations.csv";

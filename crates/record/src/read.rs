@@ -15,9 +15,7 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use serde::Deserialize;
 use serde::de::Error;
-use serde_json::Value;
 use serde_json::value::RawValue;
-use sha2::{Digest as _, Sha256};
 use slob_host::{CpuSplit, CpuTimes, DeviceUse};
 use slob_measure::OpCounts;
 use slob_stats::{Histogram, Series};
@@ -174,37 +172,6 @@ pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, Rec
     record.map_err(|source| RecordError::Json { path, source })
 }
 
-/// The digest as JSON without spaces. It seals nothing: editors can write the digest of an edited record.
-pub fn digest_of(record: &Record) -> Result<String, serde_json::Error> {
-    // Numbers take the form in which they will be read.
-    let mut json = serde_json::from_slice(&serde_json::to_vec(record)?)?;
-    Ok(take_digest(&mut json).0)
-}
-
-fn take_digest(json: &mut Value) -> (String, Option<String>) {
-    let saved = json.as_object_mut().and_then(|record| record.remove("digest"));
-    let saved = saved.map(|digest| digest.as_str().unwrap_or_default().to_owned());
-    (digest_of_text(&json.to_string()), saved)
-}
-
-/// The first 16 bytes of the SHA-256 in hexadecimal, short enough to quote.
-pub fn digest_of_text(text: &str) -> String {
-    hex(&Sha256::digest(text)[..16])
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The digest of a saved record, and the one that it holds, if any.
-pub fn read_digests(path: &Path) -> Result<(String, Option<String>), RecordError> {
-    let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
-    let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
-    let json = json_of(&text).and_then(|json| serde_json::from_slice(&json));
-    let mut json = json.map_err(|source| RecordError::Json { path, source })?;
-    Ok(take_digest(&mut json))
-}
-
 /// Keeps the result of `keep`, as records may exceed memory. Results have the order of `paths`.
 pub fn read_records<T: Send>(
     paths: &[PathBuf],
@@ -310,7 +277,7 @@ pub fn record_in_page(record: &Record) -> String {
 }
 
 /// The text itself if it is no page.
-fn json_of(text: &[u8]) -> Result<Cow<'_, [u8]>, serde_json::Error> {
+pub(crate) fn json_of(text: &[u8]) -> Result<Cow<'_, [u8]>, serde_json::Error> {
     if !text.starts_with(PAGE_BEGIN) {
         return Ok(Cow::Borrowed(text));
     }

@@ -13,7 +13,7 @@ use slob_measure::{Counters, KernelTrace, Latencies, OpCounts, OpKind, Peer, Set
 use slob_spec::{TraceWhen, Workload};
 use slob_stats::{Histogram, Series, merge_fields};
 
-use crate::saved::SavedProbe;
+use crate::saved::{LoadCost, SavedProbe};
 
 /// The record of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -219,17 +219,6 @@ pub struct LoadRecord {
     /// Size and duration of the last load; absent if another results folder has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<LoadCost>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LoadCost {
-    pub ended: Timestamp,
-    /// Rows, one per block.
-    pub rows: u64,
-    /// Bytes of their blocks.
-    pub bytes: u64,
-    /// Includes index, statistics and the check of the layout.
-    pub seconds: f64,
 }
 
 /// Layout of a schema's rows.

@@ -11,7 +11,6 @@ use slob_host::{Device, ProbeResult};
 
 use crate::durable::durable_write;
 use crate::error::RecordError;
-use crate::record::LoadCost;
 
 const PROBES: &str = "probes";
 const LOADS: &str = "loads";
@@ -72,6 +71,19 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
         .into_iter()
         .filter(|probe| recent(probe) && size(probe) == largest)
         .max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))
+}
+
+/// What a load took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadCost {
+    /// End of the load.
+    pub ended: Timestamp,
+    /// Rows, one per block.
+    pub rows: u64,
+    /// Bytes of their blocks.
+    pub bytes: u64,
+    /// Includes index, statistics and the check of the layout.
+    pub seconds: f64,
 }
 
 /// A load with its data.

@@ -14,12 +14,11 @@ use slob_record::{
 use slob_spec::{Length, RunSpec, Target, TraceWhen, Workload};
 
 use crate::page_cache::PageCache;
-use crate::phases::{Edge, Measurements};
 use crate::prepare::Prepared;
-use crate::run::Timeline;
 use crate::sampler::{HostsInterval, ObservedServer, Sample, Topology};
 use crate::sessions::SessionEnd;
 use crate::tally::Tally;
+use crate::timeline::{Edge, Measurements, Timeline};
 
 pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Record {
     let Timeline { context, prepared, tally, topology, .. } = timeline;

@@ -6,18 +6,16 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use slob_measure::Figures;
-use slob_record::{
-    EdgeRecord, Mark, RateStepRecord, ServerReportRecord, UntilSteady as SteadyRecord, Verification,
-};
+use slob_record::{EdgeRecord, RateStepRecord, UntilSteady as SteadyRecord};
 use slob_spec::{Length, SessionLoss, TraceWhen, UntilSteady};
 use slob_stats::{SteadyRule, SteadyWatch};
 
 use crate::assemble::assemble;
 use crate::events::{Phase, RunEvent, Tick};
-use crate::run::Timeline;
 use crate::sampler::{Sample, Sampler};
-use crate::sessions::{EarlyEnd, PhaseEnd, SessionEnd, Sessions};
+use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
 use crate::tally::{Drain, GrowingSeries};
+use crate::timeline::{Edge, Measurements, Timeline};
 
 /// A common start waits for a sample.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);
@@ -25,42 +23,6 @@ const SAMPLE_TIME: Duration = Duration::from_millis(500);
 const TRACE_TIME: Duration = Duration::from_secs(10);
 /// Observers get a record at this interval of the window.
 const SHOWN_EVERY_S: u64 = 5;
-
-#[derive(Default)]
-pub(crate) struct Measurements {
-    pub(crate) started: Timestamp,
-    pub(crate) ended: Timestamp,
-    pub(crate) interrupted: bool,
-    pub(crate) error: Option<String>,
-    pub(crate) begin: Option<Edge>,
-    pub(crate) end: Option<Edge>,
-    pub(crate) series: GrowingSeries,
-    /// Samples at both ends of a trace behind the window.
-    pub(crate) traced: Option<(Sample, Sample)>,
-    pub(crate) steps: Vec<RateStepRecord>,
-    pub(crate) until_steady: Option<SteadyRecord>,
-    /// The number counts further marks.
-    pub(crate) marks: (Vec<Mark>, usize),
-    /// The moment is when the timeline learned of the end.
-    pub(crate) sessions: Vec<(Instant, SessionEnd)>,
-    /// They did not end in time.
-    pub(crate) unfinished: u32,
-    pub(crate) notes: Vec<String>,
-    pub(crate) verification: Option<Verification>,
-    pub(crate) server_report: Option<ServerReportRecord>,
-}
-
-#[derive(Clone)]
-pub(crate) struct Edge {
-    pub(crate) sample: Sample,
-    pub(crate) stragglers: EdgeRecord,
-}
-
-impl Measurements {
-    pub(crate) fn end_of_window(&self) -> Option<Instant> {
-        self.end.as_ref().map(|end| end.sample.taken)
-    }
-}
 
 pub(crate) struct Phases<'a, 'b> {
     timeline: &'b mut Timeline<'a>,

@@ -6,51 +6,35 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_engine::{Engine, Outcome, RunPlan, Server, SessionPlan, within};
+use slob_engine::{Outcome, RunPlan, Server, SessionPlan, within};
 use slob_method::{Batch, Planner, RowContent, SchemaNo};
-use slob_record::{ConfigEntry, Record, RunDirectory, SavedProbe, latest_probe};
-use slob_spec::{Length, RunSpec};
+use slob_record::{Record, RunDirectory, SavedProbe, latest_probe};
+use slob_spec::Length;
 
 use crate::assemble::assemble;
 use crate::cross_check::cross_check;
 use crate::events::{RunEvent, RunObserver};
 use crate::extras::{OperationsFile, ReportOfServer, ScriptMoment};
 use crate::journal::Journal;
-use crate::phases::{Measurements, Phases};
+use crate::phases::Phases;
 use crate::prepare::Prepared;
 use crate::rendezvous::Rendezvous;
 use crate::sampler::{Hosts, Sampler, Topology};
 use crate::sessions::{BatchSize, ConnectLimit, Message, SessionEnd, Sessions, Shared, Worker};
 use crate::tally::{RunClock, Tally};
+use crate::timeline::{Measurements, RunContext, Timeline};
 use crate::turns::{self, Turns};
 use crate::{RunError, RunErrorKind, verify};
 
 /// Only touched pages take memory.
 const SESSION_STACK: usize = 1 << 20;
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
-
-pub struct RunContext<'a> {
-    pub engine: Arc<dyn Engine>,
-    pub spec: &'a RunSpec,
-    pub configuration: Vec<ConfigEntry>,
-    pub slob_version: &'a str,
-    pub stop: &'a AtomicBool,
-    /// A new file for updates.
-    pub journal: Option<&'a Path>,
-    /// Starts the run together with others.
-    pub common_start: Option<&'a dyn CommonStart>,
-}
-
-pub trait CommonStart {
-    /// Waits for the sessions of every run. `None` if there is no common start.
-    fn agree(&self, run_id: &str) -> Option<Instant>;
-}
 
 #[derive(Debug)]
 pub struct Measured {
@@ -131,21 +115,6 @@ fn find_probe(results: &Path, topology: &Topology, block_bytes: u32) -> Option<S
     let (host, _) = server.observed_at?;
     let hostname = &topology.hosts.get(host)?.info()?.hostname;
     latest_probe(results, hostname, topology.device()?, block_bytes)
-}
-
-pub(crate) struct Timeline<'a> {
-    pub(crate) context: &'a RunContext<'a>,
-    pub(crate) prepared: &'a Prepared,
-    pub(crate) observer: &'a mut dyn RunObserver,
-    pub(crate) run_id: String,
-    pub(crate) tally: Arc<Tally>,
-    pub(crate) operations_file: OperationsFile,
-    pub(crate) server_report: ReportOfServer,
-    /// The device without a database.
-    pub(crate) probe: Option<SavedProbe>,
-    pub(crate) topology: Arc<Topology>,
-    /// Agreed with other runs.
-    pub(crate) start: Option<Instant>,
 }
 
 impl Timeline<'_> {

@@ -3,7 +3,20 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::settings::SpecErrors;
+/// Each error says what, where, and what to do; none shows a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct SpecErrors(pub(crate) Vec<String>);
+
+impl SpecErrors {
+    pub(crate) fn check(errors: Vec<String>) -> Result<(), Self> {
+        if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
+    }
+
+    pub fn errors(&self) -> &[String] {
+        &self.0
+    }
+}
 
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Assignment {

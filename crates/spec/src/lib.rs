@@ -37,15 +37,16 @@ mod target;
 mod types;
 mod workload;
 
-pub use conf::ConfFile;
+pub use conf::{ConfFile, SpecErrors};
 pub use observe::{Observe, Observers, SshHost};
 pub use param::{FromValue, Group, Kind, Param, Value};
+pub use parameters::MAX_SESSIONS;
 pub use rate::{RateSchedule, RateStep};
 pub use redaction::Redaction;
 pub use render::{init_text, markdown, to_conf_text};
-pub use settings::{Entry, Origin, Resolved, Settings, SpecErrors};
+pub use settings::{Entry, Origin, Resolved, Settings};
 pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
-pub use table::{MAX_SESSIONS, Table};
+pub use table::Table;
 pub use target::{BadTarget, Endpoint, Target};
 pub use types::{
     Amount, ArrivalProcess, BadValue, Decimal, Every, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent,

@@ -1,10 +1,12 @@
 //! The parameters of this crate. `docs/reference/parameters.md` is made from this table.
 
 use crate::param::{Group, Kind, Param};
-use crate::table::MAX_SESSIONS;
 use crate::types::{
     ArrivalProcess, MAX_SCALE_BLOCKS, RedoStress, SessionLoss, StatisticsType, TraceWhen, WorkUnit,
 };
+
+/// Schemas have as many numbers.
+pub const MAX_SESSIONS: u64 = u16::MAX as u64;
 
 const SESSIONS: Kind = Kind::Count { min: 1, max: MAX_SESSIONS };
 const ROLES: Kind = Kind::Count { min: 0, max: MAX_SESSIONS };

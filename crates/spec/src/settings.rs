@@ -3,28 +3,13 @@
 
 use std::collections::HashMap;
 
-use crate::conf::{ConfFile, assigned_twice};
+use crate::conf::{ConfFile, SpecErrors, assigned_twice};
 use crate::param::{FromValue, Param, Value};
 use crate::table::{DEFAULT_BLOCK_BYTES, Table};
 use crate::types::Secret;
 
 #[cfg(test)]
 mod tests;
-
-/// Each error says what, where, and what to do; none shows a password.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .0.join("\n"))]
-pub struct SpecErrors(Vec<String>);
-
-impl SpecErrors {
-    pub(crate) fn check(errors: Vec<String>) -> Result<(), Self> {
-        if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
-    }
-
-    pub fn errors(&self) -> &[String] {
-        &self.0
-    }
-}
 
 /// The strongest origin comes last.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]

@@ -3,10 +3,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::conf::SpecErrors;
 use crate::observe::Observers;
 use crate::param::{FromValue, Group, Value};
-use crate::settings::{Diagnostics, Settings, SpecErrors};
-use crate::table::{DEFAULT_BLOCK_BYTES, MAX_SESSIONS};
+use crate::parameters::MAX_SESSIONS;
+use crate::settings::{Diagnostics, Settings};
+use crate::table::DEFAULT_BLOCK_BYTES;
 use crate::target::Target;
 use crate::types::{
     HotSpotSize, Length, Percent, RunName, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady,

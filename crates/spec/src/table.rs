@@ -5,8 +5,6 @@ use crate::parameters::PARAMETERS;
 
 /// `BLOCK_SZ` may differ.
 pub(crate) const DEFAULT_BLOCK_BYTES: u32 = 8192;
-/// Schemas have as many numbers.
-pub const MAX_SESSIONS: u64 = u16::MAX as u64;
 
 const SUGGESTION_LIKENESS: f64 = 0.65;
 

@@ -6,7 +6,7 @@ use slob_engine::{EngineError, ErrorKind, Result, RunPlan, lock};
 use slob_method::SchemaNo;
 use slob_server::{Connector as _, INDEX, Kind, Task, schema_name};
 
-use crate::engine::Databases;
+use crate::databases::Databases;
 use crate::server::OTHERS;
 use crate::sql::{Ask, InStep};
 use crate::statement::{statement, stretch};

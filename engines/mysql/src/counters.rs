@@ -10,8 +10,8 @@ use slob_server::{Clients, ConnectionRole, Kind, Row, literals};
 
 use crate::before_run::explained;
 use crate::catalog;
-use crate::engine::Product;
-use crate::settings::NAMES;
+use crate::product::Product;
+use crate::settings::{NAMES, READS_QUERY};
 use crate::sql::Ask;
 
 const VERSION: &str = "version";
@@ -19,9 +19,6 @@ const STATUS: &str = "status";
 const READS: &str = "data reads";
 const WAITS: &str = "waits";
 const STATUS_QUERY: &str = "SHOW GLOBAL STATUS";
-/// MariaDB times reads only with performance_schema=ON. Untimed reads give no row: a constant sum would look like reads without
-/// time.
-pub(crate) const READS_QUERY: &str = include_str!("../sql/data_reads.sql");
 /// Waits of our account's sessions only; background threads take no session's time. Waits for tables are sums of the others.
 /// Events without a clock have no time.
 const WAITS_QUERY: &str = include_str!("../sql/waits.sql");

@@ -20,7 +20,7 @@ use crate::batch::{Form, decode, decode_stretch, first_piece, pack};
 use crate::catalog;
 use crate::connect::{Connector, SESSION, prepare};
 use crate::counters::count_own;
-use crate::engine::Databases;
+use crate::databases::Databases;
 use crate::procedure::{self, BATCH, SELECTS};
 use crate::sql::{InStep, database, failed};
 use crate::statement::{statement, stretch};

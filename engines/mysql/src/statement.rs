@@ -3,7 +3,7 @@
 use slob_method::{SchemaNo, Table};
 use slob_server::{INDEX, Kind, LoopPlace};
 
-use crate::engine::Product;
+use crate::product::Product;
 use crate::sql::table;
 
 /// The expressions are the first key, the key after the last one, and new values.

@@ -7,7 +7,7 @@ use slob_engine::{EngineError, ErrorKind, Result, RunPlan};
 use slob_method::{SchemaNo, Table};
 use slob_server::{INDEX, Kind, LoopPlace, Task, schema_name};
 
-use crate::engine::Database;
+use crate::database::Database;
 use crate::server::OTHERS;
 use crate::session::publish;
 use crate::sql::{Ask, InStep, failed, has_code, namespace, table};

@@ -12,9 +12,8 @@ use slob_server::{Clients, ConnectionRole, Kind, Row, literals};
 
 use crate::before_run::explain_kind;
 use crate::catalog;
-use crate::session::process;
 use crate::settings::NAMES;
-use crate::sql::{Ask, InStep};
+use crate::sql::{Ask, InStep, process};
 
 const COUNTERS: &str = "counters";
 /// Blocks and log are counted by process since then.

@@ -12,6 +12,7 @@ mod before_run;
 mod catalog;
 mod connect;
 mod counters;
+mod database;
 mod engine;
 mod facts;
 mod load;

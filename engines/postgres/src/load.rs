@@ -20,7 +20,7 @@ use slob_server::{
 };
 
 use crate::connect::Connector;
-use crate::engine::Database;
+use crate::database::Database;
 use crate::rows::{CopyRows, HEADER, TRAILER};
 use crate::server::DROP_PATIENCE;
 use crate::sql::{Ask, InStep, failed, has_code, namespace, quoted, table};

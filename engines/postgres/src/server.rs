@@ -12,9 +12,8 @@ use slob_server::{
 };
 
 use crate::connect::Connector;
-use crate::session::process;
 use crate::settings::SMALL_PAGES;
-use crate::sql::{Ask, InStep, namespace};
+use crate::sql::{Ask, InStep, namespace, process};
 
 /// A folder in the data directory.
 const LOG: &str = "pg_wal";

@@ -19,10 +19,10 @@ use crate::array::{Received, Sent};
 use crate::batch::{Arrays, decode};
 use crate::catalog;
 use crate::connect::{Connector, SESSION};
-use crate::engine::Database;
+use crate::database::Database;
 use crate::procedure::{CAN_FLUSH, call};
 use crate::server::{with_figures, with_lock_holders};
-use crate::sql::{Ask, InStep, failed, namespace};
+use crate::sql::{Ask, InStep, failed, namespace, process};
 use crate::statement::statement;
 
 const PUBLISHING: &str = "publishing statistics";
@@ -55,10 +55,6 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     // The server compiles the procedure before the clock of the run starts.
     work.call(None)?;
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
-}
-
-pub(crate) fn process(client: &mut Client, step: &str) -> Result<u64> {
-    client.row(step, "SELECT pg_backend_pid()")?.need(0, step)
 }
 
 /// Returns when the counters include all work of the connection.

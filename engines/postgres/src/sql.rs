@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::iter;
 
-use postgres::{GenericClient, SimpleQueryMessage};
+use postgres::{Client, GenericClient, SimpleQueryMessage};
 use slob_engine::{Answer, EngineError, ErrorKind, Result};
 use slob_method::{SchemaNo, Table};
 use slob_server::errors::{LOST, known_error};
@@ -69,6 +69,11 @@ impl<T> InStep<T> for Result<T, postgres::Error> {
     fn in_step(self, step: &str) -> Result<T> {
         self.map_err(|error| failed(step, &error))
     }
+}
+
+/// The server's own process of a connection.
+pub(crate) fn process(client: &mut Client, step: &str) -> Result<u64> {
+    client.row(step, "SELECT pg_backend_pid()")?.need(0, step)
 }
 
 const ERRORS: &str = include_str!("errors.txt");

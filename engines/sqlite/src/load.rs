@@ -10,8 +10,8 @@ use slob_method::{SchemaNo, Table};
 use slob_server::{SliceRows, in_strides};
 
 use crate::error::os_failed;
-use crate::rows::{FILLER_BYTES, values};
-use crate::schema_file::{Claim, SchemaFile, claim, signed};
+use crate::rows::values;
+use crate::schema_file::{Claim, FILLER_BYTES, SchemaFile, claim, signed};
 use crate::statement::{Statement, Value};
 use crate::target::{BLOCK_BYTES, Place, SCHEME, companions, remove_draft};
 use crate::vfs::{Meter, drop_page_cache, read_page, start_write_back};

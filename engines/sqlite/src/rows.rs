@@ -9,9 +9,6 @@ use slob_server::SliceRows;
 use crate::schema_file::{SchemaFile, signed};
 use crate::statement::Value;
 
-/// Two rows of a page have payloads of at most 4,081 bytes, one row up to 8,157. With this filler a payload has about 4,180.
-pub(crate) const FILLER_BYTES: usize = 1700;
-
 /// The parameters of the INSERT: id, custid, c2 to c20, filler.
 pub(crate) fn values(rows: &SliceRows, position: i64, custid: u64) -> [Value<'_>; COLUMNS + 3] {
     let (columns, _) = rows.text.as_chunks::<COLUMN_BYTES>();

@@ -1,5 +1,6 @@
 //! A session: its connections to schemas, the operations on them, and checkpoints of the write-ahead log.
 
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use slob_server::{Kind, homes};
 use slob_spec::RedoStress;
 use slob_stats::nanoseconds;
 
-use crate::engine::{Inner, SessionCounts};
+use crate::counts::{SessionCounts, Tally};
 use crate::error::failed;
 use crate::pcache;
 use crate::schema_file::{SchemaFile, signed};
@@ -29,6 +30,21 @@ use crate::vfs::{self, Meter};
 
 /// Asking SQLite takes about as long as visiting a block.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
+
+/// What all sessions of a folder share.
+pub(crate) struct Inner {
+    pub(crate) place: Place,
+    pub(crate) session_meter: Meter,
+    pub(crate) other_meter: Meter,
+    pub(crate) tally: Tally,
+    pub(crate) turns: Mutex<BTreeMap<SchemaNo, Arc<WriteTurn>>>,
+}
+
+impl Inner {
+    pub(crate) fn write_turn(&self, schema: SchemaNo) -> Arc<WriteTurn> {
+        Arc::clone(lock(&self.turns).entry(schema).or_default())
+    }
+}
 
 pub(crate) struct SqliteSession {
     links: Vec<(SchemaNo, Link)>,

@@ -6,8 +6,9 @@ use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 
 use super::Verdict;
+use crate::claim::{Claim, LIMITS};
 use crate::format::plural;
-use crate::question::{Claim, Grade, LIMITS, Question};
+use crate::question::{Grade, Question};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
