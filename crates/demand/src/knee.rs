@@ -125,7 +125,8 @@ pub struct KneeOptions {
 pub fn find_knee<L: Levels>(options: KneeOptions, levels: &L) -> (KneeResult, Result<(), L::Failure>) {
     let KneeOptions { most, schemas, tolerance, repeats, limit, by_rate } = options;
     let rules = KneeRules { most: if by_rate { MOST_STEPS } else { most }, tolerance, repeats };
-    let mut curve = CurveSearch { levels, tolerance, limit, points: Vec::new(), refusal: None };
+    let mut curve =
+        CurveSearch { levels, tolerance, limit, limited_steps: 0, points: Vec::new(), refusal: None };
     let mut raised = Raised::Threads { schemas };
     let begun = match by_rate {
         true => curve.rate_step().map(|step| raised = Raised::Rate { step }),
@@ -141,6 +142,8 @@ struct CurveSearch<'a, L> {
     levels: &'a L,
     tolerance: f64,
     limit: Option<LatencyLimit>,
+    /// Steps that did what the limit is of.
+    limited_steps: usize,
     points: Vec<CurvePoint>,
     refusal: Option<String>,
 }
@@ -168,6 +171,7 @@ impl<L: Levels> CurveSearch<'_, L> {
         let mut point =
             curve_point(&record, victim.as_ref(), limited.is_some_and(|limited| limited.is_over))?;
         point.limited_us = limited.and_then(|limited| limited.us);
+        self.limited_steps += usize::from(limited.is_some_and(|limited| !limited.is_idle));
         let of_victim = match limited {
             Some(Limited { figure, us: Some(us), .. }) if victim.is_some() => {
                 format!("  victim: {} {us:.0} us", figure.name.trim_end_matches("_us"))
@@ -195,23 +199,28 @@ impl<L: Levels> CurveSearch<'_, L> {
         Ok(NonZeroU32::new(step as u32).unwrap_or(NonZeroU32::MIN))
     }
 
-    /// An absent figure lies below the step of the clock that timed it.
+    /// An absent figure lies below the step of the clock that timed it, or nothing happened that it is of. No operation that ended
+    /// is over each limit: all of them lasted longer than the step.
     fn limited(&self, record: &Record) -> Result<Option<Limited>, DemandError> {
         let Some(limit) = &self.limit else { return Ok(None) };
         let figures = Run::of(record);
         let figure = limit.figure_in(figures.lead());
         let us = figure.of(&figures);
-        let is_over = us.is_some_and(|us| us > limit.us());
+        let is_stuck = total_operations(record) == 0;
+        let is_idle = us.is_none() && !is_stuck && is_idle(figure, record);
         match clock_step_us(figure, record) {
             Some(step_us) if us.is_none() && step_us > limit.us() => Err(DemandError::Usage(format!(
                 "--limit {limit}: the server's clock times operations in steps of {step_us} us, and can't tell shorter ones; \
                  choose a limit of {step_us} us or more"
             ))),
-            None if us.is_none() && !is_idle(figure, record) => Err(DemandError::Usage(format!(
+            None if us.is_none() && !is_stuck && !is_idle => Err(DemandError::Usage(format!(
                 "--limit {limit}: this target does not measure {}; choose another",
                 figure.name
             ))),
-            _ => Ok(Some(Limited { figure, us, is_over })),
+            _ => {
+                let is_over = is_stuck || us.is_some_and(|us| us > limit.us());
+                Ok(Some(Limited { figure, us, is_over, is_idle }))
+            }
         }
     }
 
@@ -219,11 +228,15 @@ impl<L: Levels> CurveSearch<'_, L> {
         let percent = 100.0 * self.tolerance;
         let count = found.and_then(|found| found.threads).map(|level| raised.count(level));
         let by_rate = matches!(raised, Raised::Rate { .. });
+        let mut why = found.map_or_else(
+            || "The search ended before it found an answer; this is the curve so far.".to_owned(),
+            |found| found.words(raised, percent, self.refusal.as_deref()),
+        );
+        if let Some(limit) = self.limit.as_ref().filter(|_| found.is_some() && self.limited_steps == 0) {
+            why += &format!(" No step did what the limit {limit} is of: it limits nothing.");
+        }
         KneeResult {
-            why: found.map_or_else(
-                || "The search ended before it found an answer; this is the curve so far.".to_owned(),
-                |found| found.words(raised, percent, self.refusal.as_deref()),
-            ),
+            why,
             points: self.points,
             knee_sessions: count.filter(|_| !by_rate),
             knee_rate_per_s: count.filter(|_| by_rate),
@@ -254,19 +267,24 @@ struct Limited {
     figure: &'static Figure,
     us: Option<f64>,
     is_over: bool,
+    is_idle: bool,
 }
 
 /// Nothing that the figure is of happened, as in a short run at a rate of two operations.
 fn is_idle(figure: &Figure, record: &Record) -> bool {
-    const COUNTED: [(&str, Counter); 3] = [
+    const COUNTED: [(&str, Counter); 7] = [
         ("physical_read", Counter::PhysicalReads),
+        ("single_read", Counter::PhysicalReads),
+        ("direct_read", Counter::PhysicalReads),
         ("physical_write", Counter::PhysicalWrites),
+        ("block_write", Counter::PhysicalWrites),
         ("redo_sync", Counter::RedoSyncs),
+        ("log_write", Counter::RedoSyncs),
     ];
     let is_none = |(of, counter): (&str, Counter)| {
         figure.name.starts_with(of) && record.counters.get(counter) == Some(0)
     };
-    total_operations(record) == 0 || COUNTED.into_iter().any(is_none)
+    COUNTED.into_iter().any(is_none)
 }
 
 fn clock_step_us(figure: &Figure, record: &Record) -> Option<f64> {
@@ -292,7 +310,69 @@ mod tests {
         assert!(!is_idle(&record));
         record.counters.set(Counter::PhysicalReads, 0);
         assert!(is_idle(&record) && !super::is_idle(&figure::OPERATION_P99_US, &record));
-        record.operations.clear();
-        assert!(super::is_idle(&figure::OPERATION_P99_US, &record));
+        assert!(super::is_idle(&figure::SINGLE_READ_MEAN_US, &record));
+    }
+
+    /// Answers each number of sessions of one schema with a run, and with one of a victim beside it.
+    struct Measured<F>(F);
+
+    impl<F: Fn(u32) -> (Record, Option<Record>)> Levels for Measured<F> {
+        type Failure = DemandError;
+
+        fn measure(
+            &self,
+            (_, threads): (&'static str, String),
+            _: &str,
+        ) -> Result<(Record, Option<Record>), DemandError> {
+            Ok(self.0(threads.parse().unwrap()))
+        }
+
+        fn refusal(_: &DemandError) -> Option<String> {
+            None
+        }
+
+        fn say(&self, _: &str) {}
+    }
+
+    fn knee_within(limit: &str, measured: impl Fn(u32) -> (Record, Option<Record>)) -> KneeResult {
+        let options = KneeOptions {
+            most: NonZeroU32::new(8).unwrap(),
+            schemas: NonZeroU32::MIN,
+            tolerance: 0.05,
+            repeats: NonZeroU32::MIN,
+            limit: Some(limit.parse().unwrap()),
+            by_rate: false,
+        };
+        let (result, ended) = find_knee(options, &Measured(measured));
+        ended.unwrap();
+        result
+    }
+
+    /// It counted as within the limit, and the search went on.
+    #[test]
+    fn a_victim_whose_operations_do_not_end_is_over_its_limit() {
+        let found = knee_within("p99=10s", |threads| {
+            let mut victim = records::direct_read_run();
+            if threads > 1 {
+                victim.operations.clear();
+            }
+            (records::direct_read_run(), Some(victim))
+        });
+        assert_eq!(
+            (found.knee_sessions, found.why.as_str()),
+            (Some(1), "More sessions exceed the latency limit.")
+        );
+    }
+
+    #[test]
+    fn a_limit_of_what_no_step_did_is_said_to_limit_nothing() {
+        let mut cached = records::direct_read_run();
+        cached.counters.set(Counter::PhysicalReads, 0);
+        cached.latencies = slob_measure::Latencies::default();
+        let found = knee_within("read-p99=2ms", |_| (cached.clone(), None));
+        let note = "No step did what the limit read-p99=2ms is of: it limits nothing.";
+        assert!(found.why.ends_with(note), "{}", found.why);
+        let found = knee_within("read-p99=10s", |_| (records::direct_read_run(), None));
+        assert!(!found.why.contains("limits nothing"), "{}", found.why);
     }
 }

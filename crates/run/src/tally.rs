@@ -492,7 +492,8 @@ pub(crate) fn kind_of(op: &Op) -> OpKind {
     }
 }
 
-/// Longer runs get wider intervals. Keeps a series below 40 MB of memory, and mostly below half of that.
+/// Longer runs get wider intervals. Keeps a series below 70 MB of memory, and mostly below a third of
+/// that.
 const MOST_POINTS: usize = 1800;
 /// Reports may be so many seconds late.
 const LATE: u64 = 60;

@@ -43,7 +43,7 @@ impl Exact {
 }
 
 impl Histogram {
-    /// Allocates with the first value, and never again.
+    /// Allocates with the first value, and then only to [merge](Self::merge) a histogram of a wider range.
     pub const fn new() -> Self {
         Self { counts: Vec::new(), first: 0, count: 0, exact: Exact::EMPTY }
     }
@@ -71,7 +71,9 @@ impl Histogram {
     pub fn trim(&mut self) {
         let (first, last) = (self.filled().next(), self.filled().last());
         let filled = first.zip(last).map_or(0..0, |((first, _), (last, _))| first..last + 1);
-        if filled.len() < self.counts.len() {
+        if filled.is_empty() {
+            (self.counts, self.first) = (Vec::new(), 0);
+        } else if filled.len() < self.counts.len() {
             self.counts = self.counts[filled.start - self.first..][..filled.len()].to_vec();
             self.first = filled.start;
         }
@@ -648,6 +650,12 @@ mod tests {
         }
         let mut empty = Histogram::new();
         empty.trim();
+        // It panicked if the first bucket held was not the first of all.
+        let mut cleared = high.clone();
+        cleared.trim();
+        cleared.clear();
+        cleared.trim();
+        assert_eq!((&cleared, cleared.held()), (&empty, 0..0));
         assert!(empty.held().is_empty());
     }
 
