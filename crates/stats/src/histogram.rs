@@ -651,7 +651,7 @@ mod tests {
         let mut empty = Histogram::new();
         empty.trim();
         // It panicked if the first bucket held was not the first of all.
-        let mut cleared = high.clone();
+        let mut cleared = high;
         cleared.trim();
         cleared.clear();
         cleared.trim();
