@@ -132,12 +132,8 @@ const HEADROOM: &str =
 
 /// A busy machine may miss the rate: repeats until no verdict is BAD.
 fn profiled(folder: &Folder) {
-    profiled_at(folder, 40);
-}
-
-fn profiled_at(folder: &Folder, rate: u32) {
     shown_within(5, || {
-        folder.run_json(format!("-s 2 --rate {rate} --update-pct 20 --work-unit 16 --run-time 2"));
+        folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
         let shown = folder.slob("profile latest -o run.json").success().stdout;
         ensure(!shown.contains("is BAD"), || shown.clone())
     });
@@ -207,12 +203,19 @@ fn a_run_that_missed_its_rate_is_no_demand_and_each_command_says_so() {
 #[test]
 fn a_platform_that_does_not_carry_the_demand_ends_with_exit_code_1_and_says_what_broke() {
     let folder = Folder::loaded(2, "16M");
-    // Few rates lie below it. Each breaks the limit, in any window.
-    profiled_at(&folder, 8);
+    // Many steps break the limit, in any window.
     let broken = HEADROOM.replace("mean=10s", "mean=1us").replace("--run-time 2", "--run-time 1");
     let broken = broken.replace(" --json", "");
     let said = &["Does not carry your peak interval of 2", "Breaks", "Bottleneck", "SQLite"];
-    folder.slob(&broken).prints_and_exits(1, said).fails(1, &["this takes "]);
+    // A short run and its calibration may differ on a busy machine: the demand is then not made, and the answer is not known.
+    shown_within(3, || {
+        let _ = fs::remove_dir_all(folder.at("headroom"));
+        profiled(&folder);
+        let called = folder.slob(&broken);
+        ensure(called.code != 4, || called.all())?;
+        called.prints_and_exits(1, said).fails(1, &["this takes "]);
+        Ok(())
+    });
 }
 
 #[test]
