@@ -1,14 +1,12 @@
 //! Digests of records.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::RUN_FILE;
 use crate::error::RecordError;
-use crate::read::json_of;
+use crate::read::{json_of, read_file};
 use crate::record::Record;
 
 /// The digest as JSON without spaces. It seals nothing: editors can write the digest of an edited record.
@@ -35,8 +33,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// The digest of a saved record, and the one that it holds, if any.
 pub fn read_digests(path: &Path) -> Result<(String, Option<String>), RecordError> {
-    let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
-    let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
+    let (path, text) = read_file(path)?;
     let json = json_of(&text).and_then(|json| serde_json::from_slice(&json));
     let mut json = json.map_err(|source| RecordError::Json { path, source })?;
     Ok(take_digest(&mut json))

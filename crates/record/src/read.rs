@@ -154,8 +154,7 @@ pub fn read_record(path: &Path) -> Result<Record, RecordError> {
 
 /// Reads a record with or without its series. Fails as [`read_record`] does.
 pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, RecordError> {
-    let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
-    let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
+    let (path, text) = read_file(path)?;
     let json = match json_of(&text) {
         Ok(json) => json,
         Err(source) => return Err(RecordError::Json { path, source }),
@@ -275,6 +274,13 @@ pub fn record_in_page(record: &Record) -> String {
     packed()
         .map(|packed| format!("{PACKED_BEGIN}{}{PACKED_END}\n", STANDARD.encode(packed)))
         .unwrap_or_default()
+}
+
+/// The record's file, which may be named by its folder, and its text.
+pub(crate) fn read_file(path: &Path) -> Result<(PathBuf, Vec<u8>), RecordError> {
+    let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
+    let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
+    Ok((path, text))
 }
 
 /// The text itself if it is no page.

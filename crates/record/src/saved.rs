@@ -73,7 +73,7 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
         .max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))
 }
 
-/// What a load took.
+/// Each load saves its size and duration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadCost {
     /// End of the load.

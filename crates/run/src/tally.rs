@@ -189,7 +189,7 @@ struct Shard {
     kept: Vec<KeptOperation>,
 }
 
-/// What operations of a second have in common.
+/// Operations of one place are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     second: u64,
@@ -206,7 +206,7 @@ struct Counted {
     rows: u64,
     /// Most responses are durations: they are recorded once.
     both: Histogram,
-    /// Of the other operations.
+    /// The other operations responded later than they took.
     latency: Histogram,
     response: Histogram,
 }
@@ -492,8 +492,7 @@ pub(crate) fn kind_of(op: &Op) -> OpKind {
     }
 }
 
-/// Longer runs get wider intervals. Keeps a series below 70 MB of memory, and mostly below a third of
-/// that.
+/// Longer runs get wider intervals. Keeps a series below 70 MB of memory, and mostly below a third of that.
 const MOST_POINTS: usize = 1800;
 /// Reports may be so many seconds late.
 const LATE: u64 = 60;

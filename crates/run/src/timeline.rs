@@ -1,4 +1,4 @@
-//! What a run is given, what its timeline holds, and what it measures.
+//! A run gets a context, keeps its state in a timeline, and ends with measurements.
 
 use std::path::Path;
 use std::sync::Arc;

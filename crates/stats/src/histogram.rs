@@ -20,7 +20,7 @@ use crate::bucket::{
 /// percentiles below the [`clock_step`](Self::clock_step) are unknown.
 #[derive(Clone)]
 pub struct Histogram {
-    /// Of buckets from `first` on; the others are empty. Recording needs all, as it must not allocate.
+    /// The first is of bucket `first`; buckets beside them are empty. Recording needs all, as it must not allocate.
     counts: Vec<u64>,
     first: usize,
     count: u64,
@@ -632,11 +632,6 @@ mod tests {
 
     #[test]
     fn a_trimmed_histogram_holds_the_same_values_and_merges_within_their_buckets() {
-        let of = |values: &[u64]| {
-            let mut histogram = Histogram::new();
-            values.iter().for_each(|ns| histogram.record(*ns));
-            histogram
-        };
         let (low, high, both) = (of(&[100, 200]), of(&[5_000, 70_000]), of(&[100, 200, 5_000, 70_000]));
         for (first, second) in [(&low, &high), (&high, &low)] {
             let (mut trimmed, mut other) = (first.clone(), second.clone());

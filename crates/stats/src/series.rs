@@ -79,8 +79,7 @@ pub enum SeriesError {
 /// Values arrive once per *step* of a second, in order. When one more would exceed the bound, neighbouring pairs are merged and
 /// the width doubles. An interval without a value is `None`.
 ///
-/// [`Point::covered_s`] tells a half filled interval from a drop. A [`Histogram`] takes 19 KB in a point, or
-/// less once it is trimmed.
+/// [`Point::covered_s`] tells a half filled interval from a drop. A [`Histogram`] takes 19 KB in a point, less once trimmed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Saved<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Series<T> {

@@ -10,7 +10,7 @@ use slob_server::{Clients, ConnectionRole, Kind, Row, literals};
 
 use crate::before_run::explained;
 use crate::catalog;
-use crate::product::Product;
+use crate::databases::Product;
 use crate::settings::{NAMES, READS_QUERY};
 use crate::sql::Ask;
 

@@ -7,7 +7,7 @@ use slob_engine::{Bound, Facts, Result, WorkingSet};
 use slob_server::literals;
 
 use crate::counters::numbers;
-use crate::product::Product;
+use crate::databases::Product;
 use crate::sql::Ask;
 
 const STEP: &str = "reading sizes";

@@ -18,7 +18,6 @@ mod facts;
 mod globals;
 mod load;
 mod procedure;
-mod product;
 mod rows;
 mod server;
 mod session;

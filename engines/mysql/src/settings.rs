@@ -5,9 +5,8 @@ use slob_engine::{EngineError, ErrorKind, Result, Server};
 use slob_server::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
 
 use crate::catalog;
-use crate::product::Product;
+use crate::databases::Product;
 use crate::sql::Ask;
-use crate::statement::widest_stretch;
 
 const REDO_ENABLED: &str = "Innodb_redo_log_enabled";
 /// MariaDB times reads only with performance_schema=ON. Untimed reads give no row: a constant sum would look like reads without
@@ -81,7 +80,7 @@ pub(crate) fn describe(conn: &mut Conn, product: &Product, loop_place: LoopPlace
         cache_bytes: None,
         direct_io_advice: (direct_io(&found) == Some(false)).then(|| direct_io_advice(&found)),
         clock_step_ns: None,
-        capabilities: loop_place.capabilities(widest_stretch(product, loop_place), direct_io(&found)),
+        capabilities: loop_place.capabilities(product.widest_stretch(loop_place), direct_io(&found)),
         settings: found.0,
     })
 }

@@ -1,9 +1,8 @@
 //! The statements of the method, for both loops and the check of plans.
 
 use slob_method::{SchemaNo, Table};
-use slob_server::{INDEX, Kind, LoopPlace};
+use slob_server::{INDEX, Kind};
 
-use crate::product::Product;
 use crate::sql::table;
 
 /// The expressions are the first key, the key after the last one, and new values.
@@ -29,16 +28,6 @@ pub(crate) const SHORTEST_STRETCH: usize = 8;
 
 /// Microseconds after the statement began.
 const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))";
-
-/// A stretch looks each key up; a statement reads neighbours in the index, so wide operations are cheaper without.
-/// docs/evidence.md has the measurements.
-pub(crate) fn widest_stretch(product: &Product, loop_place: LoopPlace) -> u16 {
-    match loop_place {
-        LoopPlace::Server if product.is_mariadb => 16,
-        LoopPlace::Server => 8,
-        LoopPlace::Statement | LoopPlace::Client => 0,
-    }
-}
 
 /// SELECTs of so many keys each as one statement, in order, with the clock after each. Question marks are the first keys (a list
 /// in JSON, after a null for the start) and the microseconds after which none begins. The answer has each operation's rows and

@@ -38,7 +38,7 @@ impl<T: Copy + Into<i64> + ToSql> ToSql for Sent<'_, T> {
     to_sql_checked!();
 }
 
-/// Of `bigint`, or of `timestamptz`, which is microseconds since 2000. Within the answer's own memory.
+/// Its elements are `bigint`, or `timestamptz`, which is microseconds since 2000. They stay in the answer's own memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Received<'a>(&'a [[u8; ELEMENT]]);
 

@@ -1,4 +1,4 @@
-//! What sessions count, and its sums.
+//! Sessions count their work, and a tally sums it up.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};

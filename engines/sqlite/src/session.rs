@@ -31,7 +31,7 @@ use crate::vfs::{self, Meter};
 /// Asking SQLite takes about as long as visiting a block.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
-/// What all sessions of a folder share.
+/// All sessions of a folder share it.
 pub(crate) struct Inner {
     pub(crate) place: Place,
     pub(crate) session_meter: Meter,
