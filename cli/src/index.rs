@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use slob_record::{RUN_FILE, RecordError, SeriesWanted, list_runs, read_records};
-use slob_report::html::{IndexRow, OtherPage, index_page, rows_of_page};
+use slob_record::{RUN_FILE, RecordError, SIGNATURE_FILE, SeriesWanted, list_runs, read_records};
+use slob_report::html::{IndexRow, OtherPage, index_page, is_index_page, rows_of_page};
 
 use crate::completing::entries;
 use crate::failure::Failure;
@@ -20,8 +20,17 @@ pub(crate) struct Written {
     pub(crate) are_good: bool,
 }
 
-/// Records that the page shows are not read again: a record is never edited.
 pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
+    write_page(results, &others(results), &where_else(results))
+}
+
+/// A site holds its pages in one folder, and readers have it elsewhere.
+pub(crate) fn write_of_site(site: &Path) -> Result<Written, Failure> {
+    write_page(site, &pages_in(site, ""), "")
+}
+
+/// Records that the page shows are not read again: a record is never edited.
+fn write_page(results: &Path, others: &[OtherPage], where_else: &str) -> Result<Written, Failure> {
     let path = results.join(INDEX);
     let known: BTreeMap<String, IndexRow> = fs::read_to_string(&path)
         .map(|page| rows_of_page(&page).into_iter().map(|row| (row.id.clone(), row)).collect())
@@ -39,16 +48,22 @@ pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
             // Links go by the folder, whatever it was called when the run was made.
             Ok(mut row) => {
                 row.id = name_of(&run);
+                row.is_signed = run.join(SIGNATURE_FILE).is_file();
                 rows.push(row);
             }
             Err(error) => unread.push(error),
         }
     }
-    let page = index_page(&rows, &others(results), &where_else(results));
+    let page = index_page(&rows, others, where_else);
     output::write_whole(&path, &page).map_err(|error| {
         usage!("writing {}: {error}; make room, or name another folder with --results-dir", path.display())
     })?;
     Ok(Written { unread, are_good: rows.iter().all(IndexRow::is_good) })
+}
+
+/// Whether a file is such a page, of this release or another.
+pub(crate) fn is_own(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|page| is_index_page(&page))
 }
 
 /// A page that can't be written must not fail a run.

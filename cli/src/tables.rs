@@ -74,6 +74,14 @@ impl Runs {
         }
         all
     }
+
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    pub(crate) fn are_all_known(&self) -> bool {
+        self.unknown == 0
+    }
 }
 
 pub(crate) struct Records<T> {

@@ -64,6 +64,13 @@ pub(super) fn ledger(args: &LedgerArgs, matches: &ArgMatches) -> Outcome {
     forms.done(&ledger, rows.unread)
 }
 
+/// The platforms of a folder's runs.
+pub(super) fn ledger_of(folder: &Path) -> Result<Ledger, Failure> {
+    let mut rows = Rows { results: folder, platforms: Vec::new(), unread: false };
+    rows.add(&folder.display().to_string())?;
+    Ok(Ledger::new(rows.platforms))
+}
+
 struct Rows<'a> {
     results: &'a Path,
     platforms: Vec<Platform>,

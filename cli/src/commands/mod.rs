@@ -14,6 +14,7 @@ mod ledger;
 mod machine;
 mod measuring;
 mod profile;
+mod publish;
 mod replays;
 mod reports;
 mod runs;
@@ -87,6 +88,7 @@ fn all() -> Vec<Entry> {
         with("gate", is_results_dir, reports::gate),
         with("trend", is_results_dir, trend::trend),
         with("campaign", is_results_dir, campaigns::campaign),
+        with("publish", is_results_dir, publish::publish),
         several(&several::SEARCH),
         with("profile", |param| is_common(param) || is_results_dir(param), profile::profile),
         with("plan", is_of_plan, searches::plan),

@@ -76,6 +76,15 @@ pub(super) fn trend(args: &TrendArgs, matches: &ArgMatches) -> Outcome {
     })
 }
 
+/// Each target's runs in a folder over time, by the key figures; `None` without enough of them.
+pub(super) fn trend_of_targets(folder: &Path) -> Result<Option<Trend>, Failure> {
+    let mut inputs = Inputs { by: Some(column_named("target", "")?), ..Inputs::default() };
+    inputs.add(folder, &folder.display().to_string())?;
+    let histories = inputs.histories(None);
+    let lead = Lead::of_all(histories.iter().flat_map(|history| &history.runs).map(JudgedRun::lead));
+    Ok(Trend::of(histories, lead.key()).ok())
+}
+
 #[derive(Default)]
 struct Inputs {
     by: Option<Column>,

@@ -70,9 +70,7 @@ pub(super) fn verify(args: &VerifyArgs, matches: &ArgMatches) -> Outcome {
 
 fn verify_run(args: &VerifyArgs, results: &Path, name: &str) -> Outcome {
     let signers = args.signed_by.as_deref().map(Signers::read).transpose()?;
-    let path = find_run(results, name)?;
-    let (record, mut checks) = check_run(&path, signers.as_ref())?;
-    checks.extend(check_plan(&record).unwrap_or_else(|failed| vec![failed]));
+    let (record, checks) = checked(&find_run(results, name)?, signers.as_ref())?;
     let line = |check: &Recheck| {
         let result = match check.agrees {
             Some(true) => "agrees",
@@ -86,6 +84,13 @@ fn verify_run(args: &VerifyArgs, results: &Path, name: &str) -> Outcome {
     let all = if agrees { "everything agrees" } else { "not everything agrees" };
     output::print(&format!("{text}{}: {all}\n", record.id))?;
     Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
+}
+
+/// A record with all that can be checked of it.
+pub(super) fn checked(run: &Path, signers: Option<&Signers>) -> Result<(Record, Vec<Recheck>), Failure> {
+    let (record, mut checks) = check_run(run, signers)?;
+    checks.extend(check_plan(&record).unwrap_or_else(|failed| vec![failed]));
+    Ok((record, checks))
 }
 
 /// The checks of a replayed plan, or the one without which there is no replay.

@@ -37,6 +37,7 @@ mod overload;
 mod plans;
 mod postgres_load;
 mod profiles;
+mod publish;
 mod recipes;
 mod records;
 mod refusals;

@@ -11,6 +11,14 @@ use slob_stats::summary::{coefficient_of_variation, maximum, mean, mean_interval
 use crate::change::{Confidence, shown_percent};
 use crate::page::{Column, Page, Table};
 
+/// `xfs-read-1x8-r3` is `xfs-read-1x8`.
+pub(crate) fn without_repeat(name: &str) -> &str {
+    match name.rsplit_once("-r") {
+        Some((rest, repeat)) if repeat.parse::<u32>().is_ok() => rest,
+        _ => name,
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct JudgedRun {
     pub(crate) record: Record,

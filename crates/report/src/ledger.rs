@@ -12,7 +12,7 @@ use slob_spec::Amount;
 use toml::Spanned;
 
 use crate::Answer;
-use crate::group::{Group, JudgedRun};
+use crate::group::{Group, JudgedRun, without_repeat};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, ColumnOf, Page, Table};
 use slob_facts::format::{Format, plural, significant};
@@ -20,14 +20,6 @@ use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
 use slob_facts::{Claim, Figure, GroupVerdicts, figure};
 use slob_stats::summary::mean;
-
-/// `xfs-read-1x8-r3` is `xfs-read-1x8`.
-fn without_repeat(name: &str) -> &str {
-    match name.rsplit_once("-r") {
-        Some((rest, repeat)) if repeat.parse::<u32>().is_ok() => rest,
-        _ => name,
-    }
-}
 
 /// The strongest basis comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]

@@ -126,6 +126,17 @@ fn parameters(record: &Record) -> Settings {
     entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
 }
 
+/// What tells a run from others in a list: parameters that somebody set, limits, and the product.
+pub(crate) fn told_apart_by(record: &Record) -> BTreeMap<String, String> {
+    let is_set = |(name, _): &(String, String)| {
+        record.configuration.iter().any(|entry| entry.key == *name && !entry.origin.starts_with("default"))
+    };
+    let set = parameters(record).into_iter().filter(is_set);
+    let server = &record.server;
+    let product = (PRODUCT.to_owned(), format!("{} {}", server.product, server.version));
+    set.chain(limits_set(record)).chain([product]).collect()
+}
+
 fn server_settings(record: &Record) -> Settings {
     let server = &record.server;
     let settings = server.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
@@ -161,9 +172,12 @@ fn limits(record: &Record) -> Settings {
     all.flat_map(of_server).collect()
 }
 
+fn limits_set(record: &Record) -> impl Iterator<Item = (String, String)> {
+    limits(record).into_iter().filter(|(_, value)| value != NO_LIMIT)
+}
+
 pub(crate) fn set_limits(record: &Record) -> Vec<String> {
-    let set = limits(record).into_iter().filter(|(_, value)| value != NO_LIMIT);
-    set.map(|(name, value)| format!("{name} {value}")).collect()
+    limits_set(record).map(|(name, value)| format!("{name} {value}")).collect()
 }
 
 const NO_LIMIT: &str = "none";

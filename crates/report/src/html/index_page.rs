@@ -1,12 +1,17 @@
 //! All runs of a folder on one page.
 
+use std::collections::BTreeMap;
+
+use itertools::Itertools;
 use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 use slob_record::Record;
 
 use super::escape::{self, text};
 use super::layout;
+use crate::group::without_repeat;
 use crate::info::status_word;
+use crate::settings::told_apart_by;
 use slob_facts::format::{ABSENT, count, or_absent, plural};
 use slob_facts::measured::{device_name, operation_rates};
 use slob_facts::{Claim, Figure, Grade, Judged, Lead, Question, Run, Standing, figure};
@@ -46,6 +51,9 @@ pub struct IndexRow {
     operations_per_s: Option<f64>,
     verdicts: Vec<Judged>,
     curve: Vec<f64>,
+    settings: BTreeMap<String, String>,
+    digest: Option<String>,
+    pub is_signed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,6 +89,9 @@ impl IndexRow {
             operations_per_s: figure::OPERATIONS_PER_S.of(&figures),
             verdicts: figures.judged().to_vec(),
             curve: thinned(&rates),
+            settings: told_apart_by(record),
+            digest: record.digest.clone(),
+            is_signed: false,
         }
     }
 
@@ -107,6 +118,7 @@ impl IndexRow {
                 (plain(&self.started))
                 td data-value=(PreEscaped(text(&self.name))) {
                     a href={ (id) "/report.html" } title=(id) { (PreEscaped(text(&self.name))) }
+                    " " (self.record_links())
                     @if self.status != "completed" {
                         " " span class={ "badge " (if self.status == "failed" { "bad" } else { "doubt" }) } { (self.status) }
                     }
@@ -115,24 +127,42 @@ impl IndexRow {
                 (plain(self.host.as_deref().unwrap_or(ABSENT)))
                 (plain(self.device.as_deref().unwrap_or(ABSENT)))
                 @for (figure, number) in shown(lead).map(|(at, figure)| (figure, &self.numbers[at])) {
-                    td class="n" data-name=(figure.short)
+                    td class="n" data-name=(figure.short) data-is-set[figure.is_of_workload()]
                         data-value=(number.value.map(|value| value.to_string()).unwrap_or_default())
                     {
-                        @match number.invalid {
-                            Some(question) => s title={ (question.title()) " " (Grade::Bad.word()) } { (number.shown) },
-                            None => (number.shown),
-                        }
+                        (number.html())
                     }
                 }
-                td data-value=(answers.join(" ")) {
-                    @for verdict in &self.verdicts {
-                        span class={ "light " (verdict.answer.word().to_lowercase()) }
-                            title={ (verdict.question.title()) " " (verdict.answer.word()) } {}
-                    }
-                }
+                td data-value=(answers.join(" ")) { (self.lights()) }
                 td { (self.curve_html()) }
             }
         }
+    }
+
+    /// What each number of the row can be checked by.
+    fn record_links(&self) -> Markup {
+        let id = PreEscaped(text(&self.id));
+        let digest = self.digest.as_deref().map_or_else(String::new, |digest| format!("SHA-256 {digest}"));
+        html! {
+            span class="hint" {
+                a href={ (id) "/run.json" } title=(PreEscaped(text(&digest))) { "record" }
+                @if self.is_signed { " " a href={ (id) "/run.json.sig" } { "signature" } }
+            }
+        }
+    }
+
+    fn lights(&self) -> Markup {
+        html! {
+            @for verdict in &self.verdicts {
+                span class={ "light " (verdict.answer.word().to_lowercase()) }
+                    title={ (verdict.question.title()) " " (verdict.answer.word()) } {}
+            }
+        }
+    }
+
+    /// Runs with the same of it are repeats of one test.
+    fn test(&self) -> (&str, &str, &BTreeMap<String, String>) {
+        (without_repeat(&self.name), &self.target, &self.settings)
     }
 
     fn filters(&self) -> Vec<&'static str> {
@@ -160,6 +190,67 @@ impl IndexRow {
             svg class="curve" viewBox={ "0 0 " (width) " " (height) } role="img" {
                 title { (about) }
                 polyline points=(points.join(" ")) {}
+            }
+        }
+    }
+}
+
+impl IndexNumber {
+    fn html(&self) -> Markup {
+        html! {
+            @match self.invalid {
+                Some(question) => s title={ (question.title()) " " (Grade::Bad.word()) } { (self.shown) },
+                None => (self.shown),
+            }
+        }
+    }
+}
+
+/// The lowest and the highest run of a test. Where the database does not count its reads, operations stand for them.
+fn ends<'a>(runs: &[&'a IndexRow]) -> Option<(&'static Figure, [(&'a IndexRow, &'a IndexNumber); 2])> {
+    let of = |figure: &'static Figure| {
+        let at = numbers().position(|other| other.name == figure.name)?;
+        let known = runs.iter().filter_map(|run| Some((run.numbers[at].value?, *run)));
+        let (low, high) = known.minmax_by(|(a, _), (b, _)| a.total_cmp(b)).into_option()?;
+        Some((figure, [low.1, high.1].map(|run| (run, &run.numbers[at]))))
+    };
+    of(&figure::PHYSICAL_READS_PER_S).or_else(|| of(&figure::OPERATIONS_PER_S))
+}
+
+/// The lowest run of each test is beside the highest: the best of several alone says little.
+fn repeats(rows: &[&IndexRow]) -> Markup {
+    let tests = rows.iter().copied().into_group_map_by(|row| row.test()).into_iter();
+    let tests = tests.filter(|(_, runs)| runs.len() > 1);
+    let tests = tests.sorted_by(|(_, a), (_, b)| b[0].id.cmp(&a[0].id)).collect_vec();
+    html! {
+        @if !tests.is_empty() {
+            section id="repeats" {
+                h2 { "Repeats" }
+                div class="part scroll" {
+                    table {
+                        thead { tr { @for head in ["Test", "Target", "Runs", "Figure", "Lowest", "Highest"] { th scope="col" { (head) } } } }
+                        tbody {
+                            @for ((name, target, _), runs) in tests {
+                                tr {
+                                    td { (PreEscaped(text(name))) }
+                                    td { (PreEscaped(text(target))) }
+                                    td class="n" { (runs.len()) }
+                                    @if let Some((figure, ends)) = ends(&runs) {
+                                        td { (figure.short) }
+                                        @for (run, number) in ends {
+                                            td {
+                                                a href={ (PreEscaped(text(&run.id))) "/report.html" } title=(PreEscaped(text(&run.id))) { (number.html()) }
+                                                " " (run.lights())
+                                            }
+                                        }
+                                    } @else {
+                                        td { (ABSENT) } td { (ABSENT) } td { (ABSENT) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
             }
         }
     }
@@ -200,8 +291,11 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
                 select data-of=(of) aria-label=(name) { option value="" { (name) ": any" } }
             }
         }
-        p class="compare" id="compare" data-where=(PreEscaped(text(where_else))) hidden {
-            "To compare the two: " code id="command" {} " " button type="button" id="copy" { "Copy" }
+        div class="compare" id="compare" data-where=(PreEscaped(text(where_else))) hidden {
+            div class="scroll" { table id="side-by-side" {} }
+            p class="hint" {
+                "Whether a difference is more than noise: " code id="command" {} " " button type="button" id="copy" { "Copy" }
+            }
         }
         div class="part scroll" {
             table id="runs" {
@@ -214,9 +308,10 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
                         th scope="col" { (figure::OPERATIONS_PER_S.short) " over time" }
                     }
                 }
-                tbody { @for row in newest_first { (row.html(lead)) } }
+                tbody { @for row in &newest_first { (row.html(lead)) } }
             }
         }
+        (repeats(&newest_first))
         @if !others.is_empty() {
             section id="others" {
                 h2 { "Other pages" }
@@ -245,6 +340,10 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
 
 fn made_here() -> &'static str {
     concat!("Made by OpenSLOB ", env!("CARGO_PKG_VERSION"), " from")
+}
+
+pub fn is_index_page(page: &str) -> bool {
+    page.contains(ROWS.0)
 }
 
 pub fn rows_of_page(page: &str) -> Vec<IndexRow> {

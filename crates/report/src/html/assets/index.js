@@ -73,16 +73,65 @@
     });
   }
 
-  // ---- ticked runs: the command that compares them
+  // ---- ticked runs beside each other, the oldest first, and the command that compares them
+  const saved = new Map(JSON.parse(document.getElementById("rows").textContent).map((run) => [run.id, run]));
+  const sideBySide = document.getElementById("side-by-side");
+  const most = 8;
   let ticked = [];
+  function add(name, cells) {
+    const line = sideBySide.insertRow();
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = name;
+    line.append(head, ...cells);
+  }
+  function cellOf(...parts) {
+    const cell = document.createElement("td");
+    cell.append(...parts);
+    return cell;
+  }
+  function compareTicked(chosen) {
+    sideBySide.replaceChildren();
+    const runs = chosen.map((row) => saved.get(row.querySelector("input").value));
+    add("Run", chosen.map((row) => cellOf(...[...row.cells[2].childNodes].map((node) => node.cloneNode(true)))));
+    add("Started (UTC)", runs.map((run) => cellOf(run.started)));
+    for (const first of chosen[0].querySelectorAll("td[data-name]")) {
+      add(first.dataset.name, chosen.map((row) => {
+        const number = [...row.querySelectorAll("td[data-name]")].find((other) => other.dataset.name === first.dataset.name);
+        const shown = cellOf(...[...number.childNodes].map((node) => node.cloneNode(true)));
+        const [base, value] = [first.dataset.value, number.dataset.value].map(Number);
+        if (row !== chosen[0] && !("isSet" in number.dataset) && base > 0 && number.dataset.value !== "") {
+          const change = 100 * value / base - 100;
+          const hint = document.createElement("span");
+          hint.className = "hint";
+          hint.textContent = " " + (change < 0 ? "" : "+") + change.toFixed(1) + " %";
+          shown.append(hint);
+        }
+        return shown;
+      }));
+    }
+    add("Verdicts", runs.map((run) => {
+      const less = run.verdicts.filter((verdict) => verdict.answer !== "GOOD");
+      const words = less.map((verdict) => verdict.answer + ": " + verdict.sentence);
+      return cellOf(words.length > 0 ? words.join(" ") : "all good");
+    }));
+    const places = [["Target", (run) => run.target], ["Host", (run) => run.host], ["Device", (run) => run.device]];
+    const names = [...new Set(runs.flatMap((run) => Object.keys(run.settings)))].sort();
+    for (const [name, of] of [...places, ...names.map((name) => [name, (run) => run.settings[name]])]) {
+      const values = runs.map((run) => of(run) ?? "-");
+      if (new Set(values).size > 1) add(name, values.map((value) => cellOf(value)));
+    }
+  }
   body.addEventListener("change", (event) => {
     const box = event.target;
     ticked = ticked.filter((other) => other !== box);
     if (box.checked) ticked.push(box);
+    // The first one leaves where more are ticked than a screen holds beside each other.
+    if (ticked.length > most) ticked.shift().checked = false;
     compare.hidden = ticked.length < 2;
-    // The oldest run first.
-    const ids = ticked.map((other) => other.value).sort();
-    command.textContent = "slob diff " + ids.join(" ") + compare.dataset.where;
+    const inOrder = [...ticked].sort((a, b) => a.value < b.value ? -1 : 1);
+    command.textContent = "slob diff " + inOrder.map((other) => other.value).join(" ") + compare.dataset.where;
+    if (!compare.hidden) compareTicked(inOrder.map((other) => other.closest("tr")));
   });
   document.getElementById("copy").addEventListener("click", async (event) => {
     const button = event.target;
