@@ -11,7 +11,7 @@ fn with_runs() -> Folder {
     let folder = Folder::loaded(1, "8M");
     for name in ["base-r1", "base-r2", "base-r3", "wide"] {
         let threads = if name == "wide" { 2 } else { 1 };
-        folder.slob(&format!("run 1 -t {threads} --run-time 1 --name {name}")).success();
+        folder.slob(format!("run 1 -t {threads} --run-time 1 --name {name}")).success();
     }
     folder
 }
@@ -37,10 +37,9 @@ fn a_site_holds_the_runs_that_verify_and_keeps_them() {
         let id = run.file_name().unwrap().to_str().unwrap();
         let published = folder.at("public").join(id);
         assert!(fs::read(published.join("run.json")).unwrap() == fs::read(run.join("run.json")).unwrap());
-        folder.slob(&format!("verify --run public/{id}")).success();
+        folder.slob(format!("verify --run public/{id}")).success();
     }
-    let listed =
-        |results: &str| folder.slob(&format!("list --json --results-dir {results}")).success().stdout;
+    let listed = |results: &str| folder.slob(format!("list --json --results-dir {results}")).success().stdout;
     assert_eq!(listed("public"), listed("runs"));
     // Nothing of this machine's places is in the list, and no unfinished folder is left.
     let index = fs::read_to_string(folder.at("public/index.html")).unwrap();
