@@ -14,7 +14,7 @@ use crate::registry::{self, ENGINES};
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "doctor", "setup", "run", "report", "drop"]),
     ("Find limits", &["probe", "search", "campaign", "profile", "plan"]),
-    ("Compare", &["list", "compare", "gate", "trend"]),
+    ("Compare", &["list", "compare", "gate", "trend", "publish", "serve"]),
     ("Around a run", &["mark", "verify", "awr", "conf"]),
 ];
 const FEW: usize = 3;

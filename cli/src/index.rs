@@ -32,33 +32,60 @@ pub(crate) fn write_of_site(site: &Path) -> Result<Written, Failure> {
 /// Records that the page shows are not read again: a record is never edited.
 fn write_page(results: &Path, others: &[OtherPage], where_else: &str) -> Result<Written, Failure> {
     let path = results.join(INDEX);
-    let known: BTreeMap<String, IndexRow> = fs::read_to_string(&path)
-        .map(|page| rows_of_page(&page).into_iter().map(|row| (row.id.clone(), row)).collect())
-        .unwrap_or_default();
-    let (mut rows, mut new) = (Vec::new(), Vec::new());
-    for run in list_runs(results)? {
-        match known.get(&name_of(&run)) {
-            Some(row) => rows.push(row.clone()),
-            None => new.push(run),
-        }
-    }
-    let mut unread = Vec::new();
-    for (run, row) in read_records(&new, SeriesWanted::Counts, |record| IndexRow::of(&record)) {
-        match row {
-            // Links go by the folder, whatever it was called when the run was made.
-            Ok(mut row) => {
-                row.id = name_of(&run);
-                row.is_signed = run.join(SIGNATURE_FILE).is_file();
-                rows.push(row);
-            }
-            Err(error) => unread.push(error),
-        }
-    }
-    let page = index_page(&rows, others, where_else);
+    let mut rows = Rows::of_page(&fs::read_to_string(&path).unwrap_or_default());
+    let unread = rows.renew(results)?;
+    let page = index_page(rows.all(), others, where_else, false);
     output::write_whole(&path, &page).map_err(|error| {
         usage!("writing {}: {error}; make room, or name another folder with --results-dir", path.display())
     })?;
-    Ok(Written { unread, are_good: rows.iter().all(IndexRow::is_good) })
+    Ok(Written { unread, are_good: rows.all().iter().all(IndexRow::is_good) })
+}
+
+/// The rows of a folder's runs, each of which is read once.
+#[derive(Default)]
+pub(crate) struct Rows(Vec<IndexRow>);
+
+impl Rows {
+    fn of_page(page: &str) -> Self {
+        Self(rows_of_page(page))
+    }
+
+    fn all(&self) -> &[IndexRow] {
+        &self.0
+    }
+
+    /// Takes new runs in and drops those that are gone. The errors are of records that can't be read.
+    fn renew(&mut self, results: &Path) -> Result<Vec<RecordError>, Failure> {
+        let mut known: BTreeMap<String, IndexRow> =
+            self.0.drain(..).map(|row| (row.id.clone(), row)).collect();
+        let mut new = Vec::new();
+        for run in list_runs(results)? {
+            match known.remove(&name_of(&run)) {
+                Some(row) => self.0.push(row),
+                None => new.push(run),
+            }
+        }
+        let mut unread = Vec::new();
+        for (run, row) in read_records(&new, SeriesWanted::Counts, |record| IndexRow::of(&record)) {
+            match row {
+                // Links go by the folder, whatever it was called when the run was made.
+                Ok(mut row) => {
+                    row.id = name_of(&run);
+                    row.is_signed = run.join(SIGNATURE_FILE).is_file();
+                    self.0.push(row);
+                }
+                Err(error) => unread.push(error),
+            }
+        }
+        Ok(unread)
+    }
+
+    /// The page for `slob serve`, which shows runs under way too and writes no file.
+    pub(crate) fn live_page(&mut self, results: &Path) -> Result<String, Failure> {
+        self.renew(results)?;
+        let others = pages_in(results, "");
+        Ok(index_page(self.all(), &others, &where_else(results), true))
+    }
 }
 
 /// Whether a file is such a page, of this release or another.

@@ -22,6 +22,7 @@ mod commands;
 mod completing;
 mod failure;
 mod flags;
+mod http;
 mod index;
 mod interrupt;
 mod judged;

@@ -20,6 +20,7 @@ mod reports;
 mod runs;
 mod searches;
 mod selftest;
+mod serve;
 mod several;
 mod together;
 mod trend;
@@ -89,6 +90,7 @@ fn all() -> Vec<Entry> {
         with("trend", is_results_dir, trend::trend),
         with("campaign", is_results_dir, campaigns::campaign),
         with("publish", is_results_dir, publish::publish),
+        with("serve", is_results_dir, serve::serve),
         several(&several::SEARCH),
         with("profile", |param| is_common(param) || is_results_dir(param), profile::profile),
         with("plan", is_of_plan, searches::plan),

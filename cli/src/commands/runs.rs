@@ -28,7 +28,8 @@ use super::reports::required;
 use super::together;
 use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
 use crate::flags::{PLAIN, PRINT_SQL, STRICT, is_of_load, with_params};
-use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay};
+use crate::http::Server;
+use crate::live::{Figures, LoadDisplay, RunDisplay};
 use crate::progress::Progress;
 use crate::{completing, interrupt, output, registry, settings};
 
@@ -325,20 +326,20 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     }
     let required = required(&settings::shown(&settings, "GATE").unwrap_or_default())?;
     let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
-    let server = args.metrics.as_deref().map(MetricsServer::start).transpose()?;
+    let served = args.metrics.as_deref().map(serve_metrics).transpose()?;
     let stop = interrupt::flag()?;
     let watch = Watch {
         plain: args.plain,
         strict: args.strict,
         required,
-        figures: server.as_ref().map(MetricsServer::figures),
+        figures: served.as_ref().map(|(_, figures)| figures.clone()),
         extras: Extras { journal: args.durability.as_deref(), key: key.as_ref(), led: None },
     };
     if let Some(times) = args.repeat {
         return repeated(&settings, times, &watch, &stop);
     }
     let kept = measure(&settings, &watch, &stop)?;
-    drop(server);
+    drop(served);
     let record = &kept.record;
     // The record's folder is named even if stdout fails.
     let printed = if args.json {
@@ -351,6 +352,20 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     kept.end(&stop)?;
     printed?;
     watch.conclude(std::slice::from_ref(record), args.json)
+}
+
+fn serve_metrics(address: &str) -> Result<(Server, Figures), Failure> {
+    let figures = Figures::default();
+    let server = Server::start("--metrics", address, |address| {
+        say!("serving metrics at http://{address}/metrics during the run");
+        if !address.ip().is_loopback() {
+            output::say(
+                "warning: anybody who can reach that address can read the run's name, target and figures",
+            );
+        }
+        figures.clone()
+    })?;
+    Ok((server, figures))
 }
 
 #[derive(Default)]

@@ -25,6 +25,7 @@ use slob_stats::Merge;
 use super::frame::{self, Look};
 use super::metrics::Figures;
 use super::state::{LoadState, RunState, sentence};
+use super::under_way::Notice;
 use crate::output;
 use crate::progress::{self, Progress, duration};
 
@@ -37,25 +38,35 @@ pub(crate) struct RunDisplay {
     screen: Option<Screen<RunState>>,
     lines: RunTalk,
     figures: Option<Figures>,
+    notice: Notice,
+    is_watched: bool,
 }
 
 impl RunDisplay {
     pub(crate) fn new(spec: &RunSpec, plain: bool, figures: Option<Figures>) -> Self {
         let state = RunState::new(spec);
         let screen = (!plain && can_draw()).then(|| Screen::start(state.clone(), frame::draw, RUN_DELAY));
-        Self { state, screen, lines: RunTalk::new(plain), figures }
+        let notice = Notice::new(&spec.results_dir);
+        let is_watched = notice.is_watched();
+        Self { state, screen, lines: RunTalk::new(plain), figures, notice, is_watched }
     }
 }
 
 impl RunObserver for RunDisplay {
     fn wants_the_record(&self) -> bool {
-        self.screen.as_ref().is_some_and(Screen::is_on)
+        self.is_watched || self.screen.as_ref().is_some_and(Screen::is_on)
     }
 
     fn on_run(&mut self, event: &RunEvent<'_>) {
         let note = self.state.hear(event);
         if let Some(figures) = &self.figures {
             figures.set(&self.state);
+        }
+        if matches!(event, RunEvent::Tick(_) | RunEvent::Connecting { .. }) {
+            self.is_watched = self.notice.is_watched();
+        }
+        if self.is_watched {
+            self.notice.show(&self.state);
         }
         let Some(screen) = self.screen.as_ref().filter(|screen| screen.is_on()) else {
             return self.lines.on_run(event);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use slob_facts::format::{count, duration_us, fixed};
 use slob_facts::{Grade, Question, Verdict, verdicts};
 use slob_record::Interval;
 use slob_run::{LoadEvent, Phase, RunEvent, ScriptMoment, Tick};
@@ -254,6 +255,21 @@ pub(super) struct Second {
 }
 
 impl Second {
+    /// The known figures in words.
+    pub(super) fn shown(&self) -> Vec<(String, String)> {
+        let whole = |rate: f64| count(rate.round() as u64);
+        let figures = [
+            ("IOPS", self.physical_reads_per_s.map(whole)),
+            ("operations/s", Some(whole(self.operations_per_s))),
+            ("p99 of an operation", self.p99_us.map(duration_us)),
+            ("p99 of a response", self.response_p99_us.map(duration_us)),
+            ("redo MB/s", self.redo_bytes_per_s.map(|bytes| fixed(bytes / 1e6, 1))),
+            ("device busy %", self.device_busy_percent.map(|percent| fixed(percent, 0))),
+            ("host busy %", self.host_busy_percent.map(|percent| fixed(percent, 0))),
+        ];
+        figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+
     fn of(interval: &Interval, measured: bool) -> Self {
         let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
         let known = |seconds: Option<f64>| seconds.filter(|seconds| *seconds > 0.0).unwrap_or(1.0);

@@ -136,8 +136,12 @@ impl Browser {
 
     /// Waits until the page says that its charts are drawn.
     pub(crate) fn open(&mut self, file: &Path) {
+        self.open_link(&format!("file://{}", file.display()));
+    }
+
+    pub(crate) fn open_link(&mut self, link: &str) {
         self.events.clear();
-        self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
+        self.call("Page.navigate", &json!({ "url": link }));
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             match self.value("document.documentElement?.dataset.ready ?? ''").as_str() {

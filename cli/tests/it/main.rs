@@ -45,6 +45,7 @@ mod replays;
 mod saturate;
 mod sealed;
 mod selftest;
+mod serve;
 mod server_jobs;
 mod tls_together;
 mod tracing;

@@ -264,8 +264,9 @@ fn thinned(rates: &[f64]) -> Vec<f64> {
     rates.chunks(each).map(mean).collect()
 }
 
-/// `where_else` is the option for these runs, such as ` --results-dir DIR`; empty for the usual folder.
-pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> String {
+/// `where_else` is the option for these runs, such as ` --results-dir DIR`; empty for the usual folder. A live page shows what its
+/// server sends of runs under way.
+pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str, is_live: bool) -> String {
     const BEFORE: [&str; 5] = ["Started (UTC)", "Run", "Target", "Host", "Device"];
     const FILTERS: [(&str, &str); 5] = [
         ("target", "Target"),
@@ -285,6 +286,7 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
         p class="lead" id="count" { (plural(rows.len() as u64, "run")) }
     };
     let main = html! {
+        @if is_live { section id="live" aria-live="polite" {} }
         div class="filters" {
             input type="search" id="search" placeholder="Filter by words" aria-label="Filter by words";
             @for (of, name) in FILTERS {
@@ -335,7 +337,7 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
     };
     let kept = serde_json::to_value(rows).map(|rows| escape::json(&rows)).unwrap_or_default();
     let data = html! { (PreEscaped(ROWS.0)) (PreEscaped(kept)) (PreEscaped(ROWS.1)) };
-    layout::index(&header, &main, &footer, &data)
+    layout::index(&header, &main, &footer, &data, is_live)
 }
 
 fn made_here() -> &'static str {
@@ -364,7 +366,7 @@ mod tests {
     fn a_page_gives_its_rows_back_and_shows_the_newest_first() {
         let rows = [records::direct_read_run(), records::update_run(), records::failed_run()]
             .map(|run| IndexRow::of(&run));
-        let page = index_page(&rows, &[], "");
+        let page = index_page(&rows, &[], "", false);
         assert_eq!(rows_of_page(&page), rows);
         let at = |row: &IndexRow| page.find(&format!("value=\"{}\"", row.id)).unwrap();
         assert!(at(&rows[2]) < at(&rows[1]) && at(&rows[1]) < at(&rows[0]));
@@ -377,7 +379,7 @@ mod tests {
         let mut record = records::direct_read_run();
         record.target = "</script><script>alert(1)</script>\"".into();
         let other = OtherPage { kind: "campaign".into(), name: "<b>".into(), href: "a\"b/index.html".into() };
-        let page = index_page(&[IndexRow::of(&record)], &[other], "");
+        let page = index_page(&[IndexRow::of(&record)], &[other], "", false);
         assert!(!page.contains("<script>alert") && !page.contains("<b>") && !page.contains("a\"b"));
         assert_eq!(rows_of_page(&page)[0].target, record.target);
     }
@@ -407,7 +409,7 @@ mod tests {
     fn a_crowded_run_shows_the_responses_of_all() {
         let rows = [records::direct_read_run(), records::crowded_run()].map(|run| IndexRow::of(&run));
         let heads = |rows: &[IndexRow]| {
-            let page = index_page(rows, &[], "");
+            let page = index_page(rows, &[], "", false);
             [figure::RESPONSE_P99_US, figure::OPERATION_P99_US]
                 .map(|of| page.find(&format!(">{}<", of.short)))
         };

@@ -55,9 +55,10 @@ impl Document<'_> {
 }
 
 /// Its curves need no chart library.
-pub(super) fn index(header: &Markup, main: &Markup, footer: &Markup, data: &Markup) -> String {
+pub(super) fn index(header: &Markup, main: &Markup, footer: &Markup, data: &Markup, is_live: bool) -> String {
+    let connects = if is_live { " connect-src 'self';" } else { "" };
     let policy = format!(
-        "default-src 'none'; script-src {INDEX_HASH}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; script-src {INDEX_HASH};{connects} style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     );
     let main = html! { main class="wide" { (main) } };
     frame("OpenSLOB runs", &policy, &header.0, &main, footer, data, INDEX_SCRIPT)

@@ -144,6 +144,56 @@
     }
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
+  // ---- runs under way, from the server that made the page
+  const live = document.getElementById("live");
+  function element(name, words, kind) {
+    const made = document.createElement(name);
+    made.textContent = words;
+    if (kind) made.className = kind;
+    return made;
+  }
+  function curveOf(rates) {
+    const [space, width, height] = ["http://www.w3.org/2000/svg", 480, 60];
+    const picture = document.createElementNS(space, "svg");
+    picture.setAttribute("class", "under-way");
+    picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const line = document.createElementNS(space, "polyline");
+    const top = Math.max(...rates, 1);
+    const step = width / Math.max(rates.length - 1, 1);
+    line.setAttribute("points", rates.map((rate, at) => `${at * step},${height - 1 - (height - 2) * rate / top}`).join(" "));
+    picture.append(line);
+    return picture;
+  }
+  function cardOf(run) {
+    const card = element("div", "", "part");
+    const seconds = (value) => Math.round(value).toLocaleString("en") + " s";
+    const left = run.left_s === null ? "" : ", " + seconds(run.left_s) + " left";
+    card.append(element("h3", run.name + ": " + run.stage + left));
+    card.append(element("p", run.target + ", " + run.sessions + " sessions, " + seconds(run.elapsed_s), "hint"));
+    const facts = element("dl", "", "facts");
+    for (const [name, value] of run.figures) facts.append(element("dt", name), element("dd", value));
+    card.append(facts, curveOf(run.rates));
+    const verdicts = element("ul", "");
+    for (const verdict of run.verdicts.filter((one) => one.answer !== "GOOD")) {
+      verdicts.append(element("li", verdict.answer + ": " + verdict.sentence));
+    }
+    card.append(verdicts);
+    return card;
+  }
+  if (live) {
+    const source = new EventSource("events");
+    source.addEventListener("message", (event) => {
+      const now = JSON.parse(event.data);
+      live.replaceChildren(...now.under_way.map(cardOf));
+      const isNew = now.runs.length !== saved.size || now.runs.some((id) => !saved.has(id));
+      // A reader who compares keeps the page.
+      if (isNew && ticked.length === 0) location.reload();
+      if (isNew && ticked.length > 0) live.append(element("p", "There are other runs now: load the page again.", "hint"));
+    });
+    source.addEventListener("error", () => {
+      live.replaceChildren(element("p", "The server does not answer: this list is as it was.", "hint"));
+    });
+  }
   filter();
   root.dataset.ready = "yes";
 })();
