@@ -99,8 +99,20 @@ pub(super) struct CampaignArgs {
     /// Make runs again whose BAD verdicts forbid a comparison; the old ones keep their folders
     #[arg(long, conflicts_with = "every")]
     retry_bad: bool,
+    /// Print the comparison as JSON, as `slob compare` does of the campaign
+    #[arg(long, conflicts_with = "dry_run")]
+    json: bool,
     #[arg(long, help = STRICT)]
     strict: bool,
+}
+
+/// What a campaign prints at its end: `brief` on a terminal.
+fn print<A: Answer>(answer: &A, json: bool, brief: impl FnOnce() -> String) -> Result<(), Failure> {
+    let text = match json {
+        true => answer.json().map_err(|error| failed!("writing the comparison as JSON: {error}")),
+        false => Ok(brief()),
+    };
+    output::print(&text?).map_err(Failure::after_work)
 }
 
 pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
@@ -138,27 +150,28 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     let mut are_good = true;
     if conductor.search.is_some() && end.done > 0 {
         let compared = compare_headrooms(folder, Confidence::default())?;
-        output::print(&compared.text(output::width())).map_err(Failure::after_work)?;
+        print(&compared, args.json, || compared.text(output::width()))?;
         are_good = compared.are_good();
     } else if folder.schedule.has_neighbours() {
         if !folder.state.attempts.is_empty() {
             let compared = compare_neighbours(folder, Confidence::default());
             output::write_file(&directory.join(NEIGHBOURS_PAGE), &compared.html())
                 .map_err(Failure::after_work)?;
-            output::print(&compared.text(output::width())).map_err(Failure::after_work)?;
+            print(&compared, args.json, || compared.text(output::width()))?;
             are_good = compared.are_good();
         }
     } else if end.done > 0 {
         are_good = say_verdicts(folder);
-        if end.done == campaign.schedule.steps.len() && campaign.schedule.variants.len() > 1 {
-            answer(folder)?;
+        let is_whole = end.done == campaign.schedule.steps.len() && campaign.schedule.variants.len() > 1;
+        if is_whole || args.json {
+            answer(folder, args.json)?;
         }
     }
     conclude(&campaign, &directory, &end)?;
     Ok(if end.interrupted { ExitCode::from(INTERRUPTED) } else { judged(args.strict, are_good) })
 }
 
-fn answer(folder: &Folder) -> Result<(), Failure> {
+fn answer(folder: &Folder, json: bool) -> Result<(), Failure> {
     let analysis = match analysis_of(folder) {
         Ok(analysis) => analysis,
         Err(failure) => {
@@ -168,8 +181,7 @@ fn answer(folder: &Folder) -> Result<(), Failure> {
     };
     let page = folder.path.join(ANALYSIS_PAGE);
     output::write_file(&page, &analysis.html()).map_err(Failure::after_work)?;
-    let answers: String = analysis.answers().map(|answer| format!("{answer}\n")).collect();
-    output::print(&answers).map_err(Failure::after_work)?;
+    print(&analysis, json, || analysis.answers().map(|answer| format!("{answer}\n")).collect())?;
     say!("Charts:      {}", page.display());
     Ok(())
 }
