@@ -136,8 +136,12 @@ pub(crate) fn resolve_with(
 }
 
 pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
+    of_file_with(path, &[])
+}
+
+pub(crate) fn of_file_with(path: &Path, more: &[(String, String)]) -> Result<Settings, Failure> {
     let file = read_conf(Some(&path.to_string_lossy()))?;
-    checked(Settings::resolve(&registry::table(), file.as_ref(), &[], &[])?)
+    checked(Settings::resolve(&registry::table(), file.as_ref(), &[], more)?)
 }
 
 fn checked(Resolved { settings, warnings }: Resolved) -> Result<Settings, Failure> {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use slob_campaign::Ended;
 use slob_engine::Purpose;
 use slob_facts::{GroupVerdicts, Run};
-use slob_record::{CONF_FILE, Record, SigningKey, Status, Together};
+use slob_record::{CONF_FILE, Look, Record, SigningKey, Status, Together};
 use slob_report::html::run_page;
 use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, text_report, with_digest};
 use slob_run::{CommonStart, ExternalScript, RunContext, RunEvent, RunObserver, ScriptMoment, prepare};
@@ -28,6 +28,7 @@ pub(super) struct Extras<'a> {
     pub(super) journal: Option<&'a Path>,
     pub(super) key: Option<&'a SigningKey>,
     pub(super) led: Option<&'a dyn Led>,
+    pub(super) look: Option<Look>,
 }
 
 pub(super) fn measure_spec(
@@ -50,6 +51,7 @@ pub(super) fn measure_spec(
     let prepared = prepare(engine.as_ref(), spec)?;
     let measured = slob_run::run(&context, &prepared, observer)?;
     let (mut record, directory) = (measured.record, measured.directory);
+    record.look = extras.look;
     record.together = extras.led.and_then(|led| led.conclude(&record));
     if let Err(error) = directory.write(CONF_FILE, &to_conf_text(settings)) {
         say!("warning: {error}; the record holds the configuration too");

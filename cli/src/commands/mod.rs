@@ -8,6 +8,7 @@ mod awr_files;
 mod campaign_runs;
 mod campaigns;
 mod capture;
+mod decided;
 mod demands;
 mod ladder;
 mod ledger;

@@ -12,7 +12,7 @@ use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
 use slob_facts::{Grade, verdicts};
 use slob_host::ProbePlan;
 use slob_record::{
-    LoadCost, Record, SavedLoad, SigningKey, Status, leave_mark, runs_named, save_load, save_probe,
+    LoadCost, Look, Record, SavedLoad, SigningKey, Status, leave_mark, runs_named, save_load, save_probe,
 };
 use slob_report::gate::{Gate, Requirement};
 use slob_report::{Answer, Confidence, compact_summary, repeats_text};
@@ -21,6 +21,7 @@ use slob_run::{
 };
 use slob_spec::{LoadSpec, Param, RunSpec, Settings, Size};
 
+use super::decided::UntilDecided;
 use super::machine::{machine_checks, measure_device, refuse_tablespace, warn_of};
 use super::measuring::{Extras, KeptRun, measure_spec};
 use super::replays::{self, ReplayedRun};
@@ -270,6 +271,7 @@ Examples:
   slob run --repeat 3 --name before        three runs, with mean, spread and noise
   slob run -s 1 -t 16      sixteen sessions on one schema
   slob run 4 8             four sessions that only update beside eight that only read
+  slob run --until-decided 'iops 3 %' --baseline before --name after   as many runs as it takes to tell
   slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most
   slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh
   slob run --rate 100@0s,400@60s           100 operations/s in the first minute, then 400
@@ -309,6 +311,8 @@ pub(super) struct RunArgs {
     #[arg(long, hide = true)]
     member: bool,
     #[command(flatten)]
+    decided: UntilDecided,
+    #[command(flatten)]
     demand: ReplayedRun,
 }
 
@@ -333,10 +337,13 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
         strict: args.strict,
         required,
         figures: served.as_ref().map(|(_, figures)| figures.clone()),
-        extras: Extras { journal: args.durability.as_deref(), key: key.as_ref(), led: None },
+        extras: Extras { journal: args.durability.as_deref(), key: key.as_ref(), ..Extras::default() },
     };
     if let Some(times) = args.repeat {
         return repeated(&settings, times, &watch, &stop);
+    }
+    if args.decided.is_asked() {
+        return args.decided.run(&settings, &watch, &stop);
     }
     let kept = measure(&settings, &watch, &stop)?;
     drop(served);
@@ -368,8 +375,8 @@ fn serve_metrics(address: &str) -> Result<(Server, Figures), Failure> {
     Ok((server, figures))
 }
 
-#[derive(Default)]
-struct Watch<'a> {
+#[derive(Clone, Default)]
+pub(super) struct Watch<'a> {
     plain: bool,
     strict: bool,
     required: Vec<Requirement>,
@@ -378,6 +385,10 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
+    pub(super) fn of_look(&self, look: Look) -> Self {
+        Self { extras: Extras { look: Some(look), ..self.extras }, ..self.clone() }
+    }
+
     /// The code of the first run that is not good, or else that of the gate, which is on stderr beside JSON.
     fn conclude(&self, records: &[Record], beside_json: bool) -> Outcome {
         for record in records {
@@ -399,17 +410,23 @@ impl Watch<'_> {
     }
 }
 
-fn repeated(settings: &Settings, times: u32, watch: &Watch<'_>, stop: &AtomicBool) -> Outcome {
+/// The name of a group that `flag` makes.
+pub(super) fn new_group(settings: &Settings, flag: &str) -> Result<String, Failure> {
     let name = settings::shown(settings, "RUN_NAME").unwrap_or_default();
     if !settings::is_set(settings, "RUN_NAME") {
-        return Err(Failure::usage("--repeat makes a group by its name: add one, such as --name before"));
+        return Err(usage!("{flag} makes a group by its name: add one, such as --name before"));
     }
-    if let Ok(runs) = runs_named(&settings::results_dir(settings), &name)
-        && !runs.is_empty()
-    {
-        let runs = output::plural(runs.len() as u64, "run");
-        return Err(usage!("{runs} of the name {name} would belong to the group: choose another --name"));
+    match runs_named(&settings::results_dir(settings), &name) {
+        Ok(runs) if !runs.is_empty() => {
+            let runs = output::plural(runs.len() as u64, "run");
+            Err(usage!("{runs} of the name {name} would belong to the group: choose another --name"))
+        }
+        _ => Ok(name),
     }
+}
+
+fn repeated(settings: &Settings, times: u32, watch: &Watch<'_>, stop: &AtomicBool) -> Outcome {
+    let name = new_group(settings, "--repeat")?;
     let (mut records, mut cut_short) = (Vec::new(), None);
     for number in 1..=times {
         say!("run {number} of {times}");
@@ -439,7 +456,7 @@ fn repeated(settings: &Settings, times: u32, watch: &Watch<'_>, stop: &AtomicBoo
 }
 
 /// Keeps the record of a failed run too.
-fn measure(asked: &Settings, watch: &Watch<'_>, stop: &AtomicBool) -> Result<KeptRun, Failure> {
+pub(super) fn measure(asked: &Settings, watch: &Watch<'_>, stop: &AtomicBool) -> Result<KeptRun, Failure> {
     let settings = settings::of_run_as_loaded(asked)?;
     let spec = settings::warned(RunSpec::from_settings(&settings)?);
     settings::say_as_loaded(asked, &settings);
@@ -448,7 +465,7 @@ fn measure(asked: &Settings, watch: &Watch<'_>, stop: &AtomicBool) -> Result<Kep
     measure_spec(&settings, &spec, watch.extras, stop, &mut display)
 }
 
-fn conclude(record: &Record, strict: bool) -> Outcome {
+pub(super) fn conclude(record: &Record, strict: bool) -> Outcome {
     match &record.status {
         Status::Failed { error } => Err(failed!("the run failed: {error}; the results up to then are kept")),
         Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),

@@ -13,6 +13,7 @@ mod client_library;
 #[path = "../common/mod.rs"]
 mod common;
 mod completing;
+mod decided;
 mod design;
 mod doctor;
 mod drills;

@@ -116,6 +116,7 @@ fn record_of_step(run: &Record, step: &RateStepRecord) -> Record {
         marks: Vec::new(),
         edges: None,
         until_steady: None,
+        look: None,
         sessions: Vec::new(),
         counters,
         server_counters,

@@ -58,6 +58,9 @@ pub struct Record {
     pub edges: Option<Edges>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<UntilSteady>,
+    /// The run is one of a series that ends when its question is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<Look>,
     pub sessions: Vec<SessionRecord>,
     /// Those in `server_counters` are of this run's sessions, others of the whole server.
     pub counters: Counters,
@@ -125,6 +128,15 @@ pub enum Status {
     Interrupted,
     /// An error ended the run; its measurements are kept.
     Failed { error: String },
+}
+
+/// Looks at a series of runs begin with the second run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Look {
+    /// From 1; 0 for the first run.
+    pub number: u32,
+    /// Looks after which the series ends undecided.
+    pub most: u32,
 }
 
 /// A run's part in a measurement of several targets.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use slob_facts::Figure;
 use slob_facts::figure::Better;
 use slob_facts::format::{fixed, signed_percent};
-use slob_stats::{Comparison, PercentInterval};
+use slob_stats::{Comparison, PercentInterval, confidence_of_look};
 
 /// A ratio such as 0.95, from one half to one; read and shown in percent.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, derive_more::Display)]
@@ -22,6 +22,10 @@ pub struct NoConfidence;
 impl Confidence {
     pub fn ratio(self) -> f64 {
         self.0
+    }
+
+    pub(crate) fn of_look(self, look: u32, most: u32) -> Option<Self> {
+        confidence_of_look(self.0, look, most).map(Self)
     }
 
     /// Bonferroni: each of so many statements that hold together.

@@ -6,13 +6,13 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use serde::Serialize;
-use slob_record::Record;
+use slob_record::{Look, Record};
 use slob_stats::summary::{mean, mean_interval, runs_to_tell};
 use slob_stats::{Comparison, PercentInterval};
 
 use slob_facts::bound::{Asked, NoFigure, shown};
 use slob_facts::figure::Better;
-use slob_facts::format::{percent, plural, signed_percent};
+use slob_facts::format::{fixed, percent, plural, signed_percent};
 use slob_facts::table::{Column, Table};
 use slob_facts::{BadBound, Bound, Figure, Grade, Lead, Question};
 
@@ -122,10 +122,31 @@ pub struct Gate {
     pub outcome: Outcome,
     pub runs: Vec<String>,
     pub baseline: Vec<String>,
+    /// Of each interval.
     pub confidence: Confidence,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look: Option<Looked>,
     pub checks: Vec<Check>,
     #[serde(skip)]
     are_good: bool,
+}
+
+/// Runs that ended when their question was decided: intervals are wider, so that those of all looks hold together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, derive_more::Display)]
+#[display("look {number} of {most}: {} % here for {in_all} of all looks together", fixed(100.0 * confidence.ratio(), 1))]
+pub struct Looked {
+    number: u32,
+    most: u32,
+    #[serde(skip)]
+    confidence: Confidence,
+    in_all: Confidence,
+}
+
+impl Looked {
+    fn of<'a>(records: impl Iterator<Item = &'a Record>, in_all: Confidence) -> Option<Self> {
+        let Look { number, most } = records.filter_map(|record| record.look).max()?;
+        Some(Self { number, most, confidence: in_all.of_look(number, most)?, in_all })
+    }
 }
 
 pub fn requirements(text: &str) -> Result<Vec<Requirement>, BadRequirement> {
@@ -152,6 +173,9 @@ impl Gate {
         confidence: Confidence,
     ) -> Self {
         let (side, baseline) = (Group::of("the runs", runs), Group::of("the baseline", baseline));
+        let look = Looked::of(runs.iter().chain(baseline.records()), confidence);
+        let confidence = look.map_or(confidence, |look| look.confidence);
+        let looked = look.map(|look| format!("; {look}")).unwrap_or_default();
         let limits = (!losses.is_empty() && !baseline.runs.is_empty())
             .then(|| differing_limits(&[baseline.records(), side.records()]))
             .flatten();
@@ -159,17 +183,19 @@ impl Gate {
         let leads = |groups: &[&Group<'_>]| Lead::of_all(groups.iter().map(|group| group.lead()));
         let required = requirements.iter().map(|one| {
             let one = one.led_by(leads(&[&side]));
-            Check::new(&one, one.found(&side, confidence))
+            let (outcome, found, reason) = one.found(&side, confidence);
+            let looked = if found.is_some() { looked.as_str() } else { "" };
+            Check::new(&one, (outcome, found, reason + looked))
         });
         let lost = losses.iter().map(|one| {
             let one = &one.led_by(leads(&[&baseline, &side]));
             let (outcome, found, reason) = one.found(&baseline, &side, confidence);
-            Check::new(one, (outcome, found, reason + &limits))
+            Check::new(one, (outcome, found, reason + &looked + &limits))
         });
         let checks: Vec<Check> = required.chain(lost).collect();
         let outcome = checks.iter().map(|check| check.outcome).max().unwrap_or(Outcome::NotKnown);
         let are_good = side.verdicts.are_good();
-        Self { outcome, runs: side.ids(), baseline: baseline.ids(), confidence, checks, are_good }
+        Self { outcome, runs: side.ids(), baseline: baseline.ids(), confidence, look, checks, are_good }
     }
 
     /// In JUnit's XML an unknown requirement is an error.

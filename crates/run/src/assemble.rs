@@ -71,6 +71,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
             .filter(|_| window.is_some())
             .map(|(begin, end)| Edges { begin: begin.stragglers, end: end.stragglers }),
         until_steady: measured.until_steady.clone(),
+        look: None,
         sessions: sessions(context.spec, prepared, &measured, !endpoints.is_empty()),
         counters: figures.counters,
         server_counters: figures.server,

@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use itertools::Itertools;
 use slob_host::{Device, Disk};
 use slob_record::{
-    ConfigEntry, HostRecord, LoadRecord, ObservedRecord, Record, SchemaRecord, ServerRecord, UntilSteady,
+    ConfigEntry, HostRecord, LoadRecord, Look, ObservedRecord, Record, SchemaRecord, ServerRecord,
+    UntilSteady,
 };
 use slob_spec::{Every, HotSpot, ThinkTime, Workload};
 use slob_stats::summary;
@@ -132,6 +133,9 @@ fn workload(page: &mut Page, record: &Record) {
     page.fact("Window", &window(record));
     if let Some(until_steady) = &record.until_steady {
         page.fact("Until steady", &until_steady_words(until_steady));
+    }
+    if let Some(Look { number, most }) = record.look {
+        page.fact("Until decided", &format!("look {number} of {most} at most"));
     }
     page.fact("Seed", &format!("{}; nonce of the updates {}", workload.seed, workload.nonce));
 }
