@@ -24,7 +24,13 @@ pub(crate) fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) ->
     let connects = params.iter().any(|param| param.key == "TARGET");
     let ask = Arg::new(settings::ASK_PASSWORD).long(settings::ASK_PASSWORD).action(ArgAction::SetTrue);
     let ask = ask.help("Prompt for the password of TARGET's user").hide_short_help(true);
+    let reads_runs = !connects && params.iter().any(|param| param.key == "RESULTS_DIR");
+    let from = Arg::new(settings::FROM).long(settings::FROM).value_name("URL").hide_short_help(true);
+    let from = from.help(
+        "Read the runs of this board in place of the results folder; `slob publish --to URL` publishes them",
+    );
     command
+        .args(reads_runs.then_some(from))
         .arg(file.value_hint(ValueHint::FilePath))
         .args(params.into_iter().filter_map(param_arg))
         .args(connects.then(|| ask.help_heading(Group::Target.to_string())))

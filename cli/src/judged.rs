@@ -17,12 +17,14 @@ use slob_facts::{Judged, Run};
 use slob_record::{RUN_FILE, Record, RecordError, SeriesWanted, read_record_with};
 use slob_stats::Series;
 
+static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(|| Some(user_cache()?.join("verdicts")));
+
 /// The XDG Base Directory Specification names the folder.
-static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+pub(crate) fn user_cache() -> Option<PathBuf> {
     let from = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")))?;
-    Some(cache.join("slob/verdicts"))
-});
+    Some(cache.join("slob"))
+}
 
 /// When a file's content changes, so does its time or its size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

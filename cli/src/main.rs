@@ -18,6 +18,7 @@ macro_rules! interrupted {
 
 mod answer;
 mod args;
+mod board;
 mod commands;
 mod completing;
 mod failure;

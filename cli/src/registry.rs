@@ -59,6 +59,15 @@ pub(crate) fn target_forms() -> String {
     ENGINES.iter().map(|engine| engine.target_form).collect::<Vec<_>>().join(", ")
 }
 
+/// An address of published runs, for help.
+pub(crate) const EXAMPLE_BOARD: &str = "postgres://slob@db/results";
+
+/// The forms of addresses of published runs.
+pub(crate) fn board_forms() -> String {
+    let forms = ENGINES.iter().filter_map(|engine| Some(engine.board?.form));
+    forms.collect::<Vec<_>>().join(", ")
+}
+
 pub(crate) fn open_target(
     target: &Target,
     options: &EngineOptions,

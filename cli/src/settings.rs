@@ -18,7 +18,7 @@ use slob_spec::{
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
-use crate::{output, registry};
+use crate::{board, output, registry};
 
 /// Names the run to EXTERNAL_SCRIPT and to what it starts. It is no parameter.
 pub(crate) const RUN_ID: &str = "SLOB_RUN_ID";
@@ -333,9 +333,15 @@ pub(crate) fn results_dir(settings: &Settings) -> PathBuf {
     shown(settings, "RESULTS_DIR").map_or_else(|| "runs".into(), PathBuf::from)
 }
 
+/// With --from it is a folder with the runs of that board.
 pub(crate) fn results_dir_of(matches: &ArgMatches) -> Result<PathBuf, Failure> {
+    if let Ok(Some(board)) = matches.try_get_one::<String>(FROM) {
+        return board::fetched(board);
+    }
     Ok(results_dir(&resolve(matches, &[])?))
 }
+
+pub(crate) const FROM: &str = "from";
 
 /// Completions must not fail: an invalid configuration is ignored.
 pub(crate) fn results_dir_or_default(conf: Option<&str>, flag: Option<String>) -> PathBuf {

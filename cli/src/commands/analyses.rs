@@ -41,7 +41,7 @@ Examples:
 Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or with --strict a verdict is not good; 2 there is nothing to analyse.")]
 pub(super) struct AnalyzeArgs {
     /// A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports
-    #[arg(required = true, value_name = "DIR|FILE", add = ArgValueCompleter::new(completing::campaigns))]
+    #[arg(required_unless_present = "from", value_name = "DIR|FILE", add = ArgValueCompleter::new(completing::campaigns))]
     inputs: Vec<String>,
     /// Variants, each part of a run's name [default: the campaign's, or found from the names]
     #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set)]
@@ -101,7 +101,9 @@ pub(super) fn analyze(args: &AnalyzeArgs, matches: &ArgMatches) -> Outcome {
         Some(folder) => inputs.add_campaign(folder)?,
         None => {
             let (by, pattern) = (args.by.as_deref(), pattern.as_ref());
-            args.inputs.iter().try_for_each(|input| inputs.add(&results, input, by, pattern))?;
+            let whole = [results.display().to_string()];
+            let named = if args.inputs.is_empty() { &whole[..] } else { &args.inputs };
+            named.iter().try_for_each(|input| inputs.add(&results, input, by, pattern))?;
         }
     }
     let is_partial = inputs.unread;

@@ -319,7 +319,7 @@ pub(super) struct ListArgs {
     #[arg(long)]
     json: bool,
     /// Write index.html: every run on one page, sortable and filterable
-    #[arg(long, conflicts_with_all = ["name", "target", "status", "since"])]
+    #[arg(long, conflicts_with_all = ["name", "target", "status", "since", "from"])]
     html: bool,
     #[arg(long, help = STRICT)]
     strict: bool,

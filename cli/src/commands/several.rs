@@ -129,7 +129,7 @@ Two or more runs or folders are compared side by side; one folder, a campaign or
             () if matches.get_flag("platforms") => "ledger",
             () if are_groups => "diff",
             () if OF_VARIANTS.iter().any(|flag| is_given(matches, flag)) => "analyze",
-            () if inputs.len() == 1 || inputs.iter().any(|input| is_of_variants(Path::new(input))) => {
+            () if inputs.len() < 2 || inputs.iter().any(|input| is_of_variants(Path::new(input))) => {
                 "analyze"
             }
             () => "diff",

@@ -3,8 +3,10 @@
 use std::fs;
 
 use crate::browser::Browser;
-use crate::common::{Folder, read_json};
+use crate::common::{Folder, ended, mariadb, postgres, read_json, workspace};
 use serde_json::{Value, json};
+use slob_testing::jobs::TestServer;
+use slob_testing::postgres::Version;
 
 /// Three repeats of one test and one run of another.
 fn with_runs() -> Folder {
@@ -122,4 +124,162 @@ fn a_reader_of_the_site_compares_runs_without_a_server() {
         browser.value("[...document.querySelectorAll('#runs tbody input')].forEach((box) => box.checked || box.click())");
         assert_eq!(browser.value("document.documentElement.scrollWidth"), width);
     }
+}
+
+/// The same answers from a board as from the folder, byte for byte.
+fn board_is_as_the_folder(folder: &Folder, board: &str) {
+    for line in [
+        "list --json",
+        "list --csv",
+        "diff latest~1 latest --json",
+        "diff base-r1 base-r2 --markdown",
+        "gate latest --baseline base-r1 base-r2 --max-loss 'iops 30 %' --json",
+        "trend --json",
+        "info --columns id,physical_reads_per_s,verdicts",
+        "report latest --summary",
+    ] {
+        let [of_folder, of_board] = ["--results-dir runs".to_owned(), format!("--from {board}")]
+            .map(|from| folder.slob(format!("{line} {from}")));
+        assert_eq!(
+            (of_board.code, &of_board.stdout),
+            (of_folder.code, &of_folder.stdout),
+            "{line}: {}",
+            of_board.stderr
+        );
+        assert!(!of_board.stdout.is_empty(), "{line}");
+    }
+    let of_variants =
+        |from: &str| folder.slob(format!("analyze {from} --by sessions --json")).success().json();
+    let (of_folder, of_board) = (of_variants("runs"), of_variants(&format!("--from {board}")));
+    assert_eq!(of_board["tables"], of_folder["tables"]);
+}
+
+/// Twenty programs publish two folders at a time.
+fn published_by_twenty(folder: &Folder, board: &str) {
+    let line = |number: usize| format!("publish {} --to {board}", ["runs", "more"][number % 2]);
+    let programs: Vec<_> = (0..20).map(|number| folder.start(line(number))).collect();
+    for program in programs {
+        ended(program).success();
+    }
+    let again = folder.slob(format!("publish runs more --to {board}")).success().stdout;
+    assert!(again.contains(": 0 runs published, 5 were there already"), "{again}");
+}
+
+fn two_folders() -> Folder {
+    let folder = with_runs();
+    folder.slob("run 1 --run-time 1 --name elsewhere --results-dir more").success();
+    folder
+}
+
+/// One of the runs is only in the second folder.
+fn all_in_one(folder: &Folder) {
+    let run = slob_record::list_runs(&folder.at("more")).unwrap().remove(0);
+    let status = std::process::Command::new("cp").arg("-r").arg(run).arg(folder.at("runs")).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_file_of_sqlite_is_a_board_and_bad_input_changes_nothing() {
+    let folder = two_folders();
+    let board = "sqlite:board.db";
+    folder.slob("list --from sqlite:none.db").refused(&["`slob publish --to sqlite:none.db` publishes some"]);
+    published_by_twenty(&folder, board);
+    all_in_one(&folder);
+    board_is_as_the_folder(&folder, board);
+    let database = rusqlite::Connection::open(folder.at("board.db")).unwrap();
+    let ask = |sql: &str| -> f64 {
+        database.query_row(&format!("SELECT CAST(({sql}) AS REAL)"), [], |row| row.get(0)).unwrap()
+    };
+    // Counts of the tables are those of the records.
+    let record: Value = serde_json::from_str(&folder.slob("report wide --json").success().stdout).unwrap();
+    let select =
+        "SELECT SUM(operations) FROM slob_histograms WHERE operation = 'select' AND run LIKE '%-wide'";
+    assert_eq!(ask(select), record["operations"]["select"]["operations"].as_f64().unwrap());
+    assert_eq!(ask("SELECT COUNT(*) FROM slob_verdicts"), 25.0);
+    let rate: f64 =
+        folder.slob("show wide --field figures.operations_per_s").success().stdout.trim().parse().unwrap();
+    assert_eq!(ask("SELECT operations_per_s FROM slob_overview WHERE name = 'wide'"), rate);
+    // Its tables are read by programs of others.
+    let python = workspace("target/test-readers/bin/python");
+    if slob_testing::available(Some(()).filter(|()| python.exists()).ok_or("there are no readers".into()))
+        .is_some()
+    {
+        const MEAN: &str = "import sys, sqlite3, pandas; \
+            print(len(pandas.read_sql('SELECT * FROM slob_overview', sqlite3.connect(sys.argv[1])).dropna(subset=['operations_per_s'])))";
+        let output = std::process::Command::new(python)
+            .args(["-c", MEAN])
+            .arg(folder.at("board.db"))
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout).trim(),
+            "5",
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    // The same id with another content, and a record that fails its checks.
+    let run = folder.last_run();
+    let genuine = fs::read_to_string(run.join("run.json")).unwrap();
+    fs::write(run.join("run.json"), genuine.replacen("\"name\":\"", "\"name\":\"x", 1)).unwrap();
+    folder.slob(format!("publish latest --to {board}")).refused(&["not published"]);
+    fs::write(run.join("run.json"), genuine).unwrap();
+    // Somebody edits the board.
+    database
+        .execute("UPDATE slob_runs SET record = REPLACE(record, 'wide', 'best') WHERE name = 'wide'", [])
+        .unwrap();
+    folder
+        .slob_with_env(
+            format!("list --from {board}"),
+            &[("XDG_CACHE_HOME", folder.at("cache").to_str().unwrap())],
+        )
+        .refused(&["was changed after it was published"]);
+    // Tables of a later release.
+    database.execute("UPDATE slob_board SET version = 99", []).unwrap();
+    for line in ["publish latest --to", "list --from"] {
+        folder.slob(format!("{line} {board}")).refused(&["version 99", "use that release"]);
+    }
+    assert_eq!(ask("SELECT COUNT(*) FROM slob_runs"), 5.0);
+    for (board, words) in [
+        ("sqlite:no/such/folder/board.db", "no/such/folder"),
+        ("postgres://me@127.0.0.1:1/results", "connecting to"),
+        ("postgres://me:secret@127.0.0.1:1/results", "a password on a command line"),
+        ("null:", "it can't keep runs"),
+        ("oracle://me@//db:1521/x", "it can't keep runs"),
+        ("nonsense", "the address of the board"),
+    ] {
+        let refused = folder.slob(format!("publish latest --to {board}")).refused(&[words]);
+        assert!(!refused.all().contains("secret"), "{}", refused.all());
+    }
+}
+
+#[test]
+fn postgresql_is_a_board_for_twenty_publishers_at_a_time() {
+    let Some(bench) = postgres(Version::V15, &[]) else { return };
+    let folder = two_folders();
+    published_by_twenty(&folder, &bench.target);
+    all_in_one(&folder);
+    board_is_as_the_folder(&folder, &bench.target);
+    // The queries of the dashboard find the runs.
+    let dashboard = read_json(workspace("packaging/examples/grafana.json"));
+    let rows = |panel: usize| {
+        let sql = dashboard["panels"][panel]["targets"][0]["rawSql"].as_str().unwrap();
+        bench.server.number(&format!("SELECT COUNT(*) FROM ({sql}) AS panel"))
+    };
+    assert_eq!([0, 1, 2].map(rows), [5; 3]);
+    assert!(rows(3) <= 25);
+}
+
+/// Its database has an older character set, and its account no rights elsewhere.
+#[test]
+fn mariadb_is_a_board_for_twenty_publishers_at_a_time() {
+    let Some(bench) = mariadb(&[]) else { return };
+    bench.server.sql("CREATE DATABASE results CHARACTER SET latin1");
+    bench.server.sql("GRANT ALL ON results.* TO 'plain'");
+    let folder = two_folders();
+    folder.slob(format!("publish runs --to {}", bench.target)).refused(&["names no database"]);
+    let board = bench.target.replace("/?", "/results?");
+    published_by_twenty(&folder, &board);
+    all_in_one(&folder);
+    board_is_as_the_folder(&folder, &board);
 }

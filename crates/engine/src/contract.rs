@@ -9,6 +9,7 @@ use std::time::Instant;
 use slob_method::{Batch, RowView, SchemaNo, UpdateText};
 use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
+use crate::board::BoardKind;
 use crate::{
     CapturedAnswer, EngineError, ErrorKind, Facts, Figures, Layout, Load, LoadProgress, Outcome, Result,
     SchemaState, Server, ServerLocation, ServerReport, ServerTotals, Slice, Snapshot,
@@ -31,6 +32,8 @@ pub struct EngineKind {
     pub open: fn(&OpenSpec) -> Result<Box<dyn Engine>>,
     /// Statements without a connection; `None` if it can't write them.
     pub scripts: Option<&'static Scripts>,
+    /// `None` if its databases can't keep published runs.
+    pub board: Option<BoardKind>,
     /// Computes figures from captured answers; `None` if this program counts them.
     pub replay: Option<Replay>,
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod board;
 mod contract;
 mod error;
 mod execution;
@@ -18,6 +19,7 @@ mod snapshot;
 pub mod suite;
 mod waiting;
 
+pub use board::{Board, BoardKind, Value};
 pub use contract::{
     BlockReader, Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, ReadBlock, RunExtras, RunPlan,
     Scripts, Session, SessionPlan, TargetLock, target_in_use,

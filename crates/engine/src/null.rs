@@ -22,6 +22,7 @@ pub const KIND: EngineKind = EngineKind {
     params: &[],
     open,
     scripts: None,
+    board: None,
     replay: None,
 };
 

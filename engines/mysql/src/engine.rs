@@ -18,6 +18,7 @@ pub const KIND: EngineKind = EngineKind {
     params: &[LoopPlace::PARAM],
     open: |spec: &OpenSpec| Ok(Box::new(MysqlEngine(Databases::open(spec)?))),
     scripts: None,
+    board: Some(crate::board::KIND),
     replay: Some(counters::replay),
 };
 

@@ -9,6 +9,7 @@
 
 mod batch;
 mod before_run;
+mod board;
 mod catalog;
 mod connect;
 mod counters;

@@ -49,6 +49,7 @@ pub const KIND: EngineKind = EngineKind {
     params: options::PARAMS,
     open,
     scripts: Some(&script::SCRIPTS),
+    board: None,
     replay: Some(capture::replay),
 };
 

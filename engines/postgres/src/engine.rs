@@ -20,6 +20,7 @@ pub const KIND: EngineKind = EngineKind {
     params: &[LoopPlace::PARAM, PREWARM],
     open: |spec: &OpenSpec| Ok(Box::new(PostgresEngine(Arc::new(Database::open(spec)?)))),
     scripts: None,
+    board: Some(crate::board::KIND),
     replay: Some(counters::replay),
 };
 

@@ -9,6 +9,7 @@
 mod array;
 mod batch;
 mod before_run;
+mod board;
 mod catalog;
 mod connect;
 mod counters;

@@ -27,6 +27,7 @@ pub const KIND: EngineKind = EngineKind {
     params: PARAMS,
     open,
     scripts: None,
+    board: Some(crate::board::KIND),
     replay: None,
 };
 

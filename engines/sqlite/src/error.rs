@@ -73,7 +73,7 @@ fn too_many_files() -> String {
     }
 }
 
-fn kind_of(code: ErrorCode) -> ErrorKind {
+pub(crate) fn kind_of(code: ErrorCode) -> ErrorKind {
     match code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => ErrorKind::Retryable,
         ErrorCode::DiskFull => ErrorKind::Space,
@@ -87,7 +87,7 @@ fn kind_of(code: ErrorCode) -> ErrorKind {
 
 const RELOAD: &str = "the file is damaged; remove the schema with `slob drop` and load it again";
 
-fn advice(kind: ErrorKind) -> Option<&'static str> {
+pub(crate) fn advice(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Retryable => Some("another program uses the file; end it"),
         ErrorKind::Space => Some("make room, or name another folder with TARGET"),

@@ -3,6 +3,7 @@
 //! A target is a folder with one database file for each schema, so sessions on different schemas share nothing. Several sessions
 //! may update one schema. Each commit then empties the other connections' caches, as SQLite can't tell which blocks changed.
 
+mod board;
 mod counts;
 mod engine;
 mod error;

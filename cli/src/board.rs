@@ -1,0 +1,224 @@
+//! A board: a database to which teams publish runs, and from which commands read them as from a folder.
+
+mod rows;
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use slob_engine::{Board, Value};
+use slob_record::{RUN_FILE, Record, SIGNATURE_FILE, list_runs, read_digests, run_folder};
+use slob_spec::Target;
+
+use self::rows::{Published, Rows};
+use crate::failure::Failure;
+use crate::{judged, output, registry};
+
+/// The statements that lead from each version of the tables to the next.
+const VERSIONS: [&str; 1] = [include_str!("board/v1.sql")];
+/// Of one statement.
+const MOST_VALUES: usize = 4000;
+
+pub(crate) struct Publisher {
+    board: Box<dyn Board>,
+    place: String,
+}
+
+impl Publisher {
+    pub(crate) fn open(target: &str) -> Result<Self, Failure> {
+        let (mut board, place) = open(target)?;
+        board.begin()?;
+        renew(board.as_mut(), &place).inspect_err(|_| board.roll_back())?;
+        board.commit()?;
+        Ok(Self { board, place })
+    }
+
+    /// False if the board has it already.
+    pub(crate) fn publish(
+        &mut self,
+        run: &Path,
+        record: &Record,
+        campaign: Option<&str>,
+    ) -> Result<bool, Failure> {
+        let read = |path: &Path| {
+            fs::read_to_string(path).map_err(|error| usage!("reading {}: {error}", path.display()))
+        };
+        let text = read(&if run.is_dir() { run.join(RUN_FILE) } else { run.to_path_buf() })?;
+        let signature = Some(run_folder(run).join(SIGNATURE_FILE)).filter(|path| path.is_file());
+        let signature = signature.map(|path| read(&path)).transpose()?;
+        let (digest, _) = read_digests(run)?;
+        let published =
+            Published { record, digest: &digest, campaign, text: &text, signature: signature.as_deref() };
+        self.board.begin()?;
+        match self.write(&published) {
+            Ok(is_new) => self.board.commit().map(|()| is_new).map_err(Failure::from),
+            Err(failure) => {
+                self.board.roll_back();
+                Err(failure)
+            }
+        }
+    }
+
+    /// The caller has the lock.
+    fn write(&mut self, run: &Published<'_>) -> Result<bool, Failure> {
+        let board = self.board.as_mut();
+        // Another release may have changed the tables since.
+        if version_of(board)? != VERSIONS.len() {
+            return Err(usage!("{}: its tables have changed meanwhile; publish again", self.place));
+        }
+        let id = &run.record.id;
+        let known = "SELECT digest FROM slob_runs WHERE id = ?";
+        let known = board.query("looking for the run", known, &[id.as_str().into()])?;
+        match known.first().map(|row| row[0].text()) {
+            None => {}
+            Some(digest) if digest == Some(run.digest) => return Ok(false),
+            Some(_) => {
+                return Err(usage!("{id}: {} holds another run of this id: not published", self.place));
+            }
+        }
+        for Rows { table, columns, rows } in rows::of(run) {
+            insert(board, table, columns, &rows)?;
+        }
+        Ok(true)
+    }
+}
+
+fn open(target: &str) -> Result<(Box<dyn Board>, String), Failure> {
+    let target: Target = target.parse().map_err(|error| usage!("the address of the board: {error}"))?;
+    if target.password().is_some() {
+        return Err(usage!(
+            "{target}: anybody on this host can read a password on a command line; use a file or variable of the database's own client"
+        ));
+    }
+    let board = registry::engine_of(&target)?
+        .board
+        .ok_or_else(|| usage!("{target}: it can't keep runs; use one of {}", registry::board_forms()))?;
+    Ok(((board.open)(&target)?, target.to_string()))
+}
+
+/// 0 without tables.
+fn version_of(board: &mut dyn Board) -> Result<usize, Failure> {
+    let found = board.query("reading the version of its tables", "SELECT version FROM slob_board", &[])?;
+    match found.first().map(|row| &row[0]) {
+        Some(Value::Whole(version)) => Ok(usize::try_from(*version).unwrap_or(usize::MAX)),
+        _ => Ok(0),
+    }
+}
+
+fn checked(version: usize, place: &str) -> Result<usize, Failure> {
+    match version > VERSIONS.len() {
+        true => Err(usage!(
+            "{place}: its tables have version {version}, of a later release, and this slob knows {}: use that release",
+            VERSIONS.len()
+        )),
+        false => Ok(version),
+    }
+}
+
+/// Makes the tables of the newest version. The caller holds the lock.
+fn renew(board: &mut dyn Board, place: &str) -> Result<(), Failure> {
+    const STEP: &str = "making the tables of runs";
+    board.execute(STEP, "CREATE TABLE IF NOT EXISTS slob_board (version BIGINT NOT NULL)", &[])?;
+    let from = checked(version_of(board)?, place)?;
+    let [text, end] = board.words();
+    for (version, statements) in VERSIONS.iter().enumerate().skip(from) {
+        let statements = statements.replace("{text}", text).replace("{end}", end);
+        for statement in statements.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+            board.execute(STEP, statement, &[])?;
+        }
+        let version = Value::from(version as u64 + 1);
+        match version == Value::Whole(1) {
+            true => board.execute(STEP, "INSERT INTO slob_board (version) VALUES (?)", &[version])?,
+            false => board.execute(STEP, "UPDATE slob_board SET version = ?", &[version])?,
+        }
+    }
+    Ok(())
+}
+
+fn insert(board: &mut dyn Board, table: &str, columns: &str, rows: &[Vec<Value>]) -> Result<(), Failure> {
+    let width = columns.split(',').count();
+    let one = format!("({})", vec!["?"; width].join(", "));
+    for part in rows.chunks(MOST_VALUES / width) {
+        let all = vec![one.as_str(); part.len()].join(", ");
+        board.execute(
+            &format!("writing {table}"),
+            &format!("INSERT INTO {table} ({columns}) VALUES {all}"),
+            &part.concat(),
+        )?;
+    }
+    Ok(())
+}
+
+/// A folder with the runs of a board, which commands read as a results folder. It is kept in the user's cache, so that each record
+/// is fetched once.
+pub(crate) fn fetched(target: &str) -> Result<PathBuf, Failure> {
+    let (mut board, place) = open(target)?;
+    let has_tables = version_of(board.as_mut()).map_err(|failure| {
+        usage!("{place}: it has no runs that this slob can read ({}); `slob publish --to {place}` publishes some", failure.text())
+    })?;
+    checked(has_tables, &place)?;
+    let folder = cache(&place)?;
+    let runs = board.query("listing its runs", "SELECT id, digest FROM slob_runs ORDER BY id", &[])?;
+    let mut ids = BTreeSet::new();
+    for run in &runs {
+        let [Value::Text(id), Value::Text(digest)] = run.as_slice() else { continue };
+        if !is_name(id) {
+            return Err(usage!("{place}: '{id}' is no id of a run"));
+        }
+        ids.insert(id.clone());
+        let there = folder.join(id);
+        if read_digests(&there).is_ok_and(|(own, _)| own == *digest) {
+            continue;
+        }
+        let found = board.query(
+            "reading a run",
+            "SELECT record, signature FROM slob_runs WHERE id = ?",
+            &[run[0].clone()],
+        )?;
+        let Some([Value::Text(record), signature]) = found.first().map(Vec::as_slice) else { continue };
+        let write = |name: &str, text: &str| output::write_file(&there.join(name), text);
+        make_folder(&there)?;
+        if let Value::Text(signature) = signature {
+            write(SIGNATURE_FILE, signature)?;
+        }
+        write(RUN_FILE, record)?;
+        if read_digests(&there)?.0 != *digest {
+            let _ = fs::remove_dir_all(&there);
+            return Err(usage!(
+                "{place}: the record of {id} was changed after it was published: ask who administers it"
+            ));
+        }
+    }
+    for gone in list_runs(&folder)?
+        .iter()
+        .filter(|run| !ids.contains(&*run.file_name().unwrap_or_default().to_string_lossy()))
+    {
+        let _ = fs::remove_dir_all(gone);
+    }
+    Ok(folder)
+}
+
+/// A forged id must not lead out of a folder.
+pub(crate) fn is_name(id: &str) -> bool {
+    !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\0'])
+}
+
+fn cache(place: &str) -> Result<PathBuf, Failure> {
+    let cache = judged::user_cache()
+        .ok_or_else(|| usage!("there is no place for records: set XDG_CACHE_HOME or HOME"))?;
+    let mut hasher = DefaultHasher::new();
+    // Files of one name may be in different folders.
+    let file = place.split_once(':').and_then(|(_, file)| Path::new(file).canonicalize().ok());
+    (place, file).hash(&mut hasher);
+    let folder = cache.join(format!("boards/{:016x}", hasher.finish()));
+    make_folder(&folder)?;
+    Ok(folder)
+}
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
+        usage!("making {}: {error}; set XDG_CACHE_HOME to a folder of yours", folder.display())
+    })
+}
