@@ -1,8 +1,8 @@
 //! Failures and their exit codes.
 //!
-//! 0 success; 1 a verdict failed with `--strict`, verification found faults, or some of several records could not be read; 2 bad
-//! usage or configuration, nothing was changed; 3 the load or run failed, results are kept; 4 a requirement of a gate is unknown;
-//! 130 interrupted.
+//! 0 success; 1 a verdict failed with `--strict`, ABORT_ON ended a run, verification found faults, or some of several records
+//! could not be read; 2 bad usage or configuration, nothing was changed; 3 the load or run failed, results are kept; 4 a
+//! requirement of a gate is unknown; 130 interrupted.
 
 use std::fmt::Display;
 use std::io;

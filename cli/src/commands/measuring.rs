@@ -87,6 +87,7 @@ pub(super) fn measure_step(
     match &kept.record.status {
         Status::Completed => Ok(kept.record),
         Status::Interrupted => Err(interrupted!("run {id} was interrupted{}", resume(&kept.folder))),
+        Status::Aborted { reason } => Err(failed!("run {id} was aborted: {reason}")),
         Status::Failed { error } => Err(failed!("run {id} failed: {error}")),
     }
 }

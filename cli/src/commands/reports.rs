@@ -307,7 +307,7 @@ pub(super) struct ListArgs {
     #[arg(long, value_name = "TEXT")]
     target: Option<String>,
     /// Only runs that ended this way
-    #[arg(long, value_parser = ["completed", "interrupted", "failed"])]
+    #[arg(long, value_parser = ["completed", "interrupted", "aborted", "failed"])]
     status: Option<String>,
     /// Only runs started at or after this date or time (UTC unless it has an offset)
     #[arg(long, value_name = "WHEN")]

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{ArgAction, ArgMatches, Args, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
+use slob_demand::AbortWatch;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
 use slob_facts::{Grade, verdicts};
 use slob_host::ProbePlan;
@@ -27,7 +28,7 @@ use super::measuring::{Extras, KeptRun, measure_spec};
 use super::replays::{self, ReplayedRun};
 use super::reports::required;
 use super::together;
-use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
+use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, decided, judged};
 use crate::flags::{PLAIN, PRINT_SQL, STRICT, is_of_load, with_params};
 use crate::http::Server;
 use crate::live::{Figures, LoadDisplay, RunDisplay};
@@ -273,6 +274,7 @@ Examples:
   slob run 4 8             four sessions that only update beside eight that only read
   slob run --until-decided 'iops 3 %' --baseline before --name after   as many runs as it takes to tell
   slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most
+  slob run --abort-on 'read-p99 > 50ms for 30s'   stop where that holds for half a minute
   slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh
   slob run --rate 100@0s,400@60s           100 operations/s in the first minute, then 400
   slob run --demand profile.json --from 2026-11-20 --compress 24   that day of production in an hour
@@ -329,6 +331,8 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
         return output::done(&script_of_run(engine, &open, &spec)?);
     }
     let required = required(&settings::shown(&settings, "GATE").unwrap_or_default())?;
+    let abort_on = settings::shown(&settings, "ABORT_ON").unwrap_or_default();
+    abort_on.parse::<AbortWatch>().map_err(Failure::usage)?;
     let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
     let served = args.metrics.as_deref().map(serve_metrics).transpose()?;
     let stop = interrupt::flag()?;
@@ -469,6 +473,10 @@ pub(super) fn conclude(record: &Record, strict: bool) -> Outcome {
     match &record.status {
         Status::Failed { error } => Err(failed!("the run failed: {error}; the results up to then are kept")),
         Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        Status::Aborted { reason } => {
+            say!("slob: the run was aborted: {reason}; the results up to then are kept");
+            Ok(ExitCode::from(JUDGED))
+        }
         Status::Completed => {
             let good = verdicts(record).iter().all(|verdict| verdict.answer == Grade::Good);
             Ok(judged(strict, good))

@@ -37,7 +37,7 @@ fn fits(schema: &jsonschema::Validator, record: &Value) {
 }
 
 #[test]
-fn completed_failed_and_interrupted_records_fit_the_schema() {
+fn records_fit_the_schema_however_the_run_ended() {
     let schema = schema();
     let folder = Folder::loaded(2, "8M");
     folder.slob("probe . --seconds 0.1 --size-mb 16 --write").success();
@@ -67,6 +67,10 @@ fn completed_failed_and_interrupted_records_fit_the_schema() {
     let interrupted = folder.last_record();
     assert_eq!(interrupted["status"]["state"], "interrupted");
     fits(&schema, &interrupted);
+    folder.slob("run --target null: --run-time 60 --abort-on 'operations_per_s > 0 for 1s'").exits(1);
+    let aborted = folder.last_record();
+    assert_eq!(aborted["status"]["state"], "aborted");
+    fits(&schema, &aborted);
 }
 
 /// A schema that accepts everything would be worth nothing.

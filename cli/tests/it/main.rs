@@ -2,6 +2,7 @@
 //! `alone`.
 #![allow(clippy::unwrap_used)]
 
+mod aborting;
 mod analyze;
 mod architecture;
 mod awr;

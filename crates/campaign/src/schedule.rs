@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use slob_demand::Options;
+use slob_demand::{AbortWatch, Options};
 use slob_spec::{Entry, Length, RunSpec, Settings, SpecErrors, Table, Target};
 use slob_stats::Shuffler;
 
@@ -361,6 +361,11 @@ impl Maker<'_> {
         let settings = self.overridden(settings, pairs, place)?;
         let checked = self.sound(RunSpec::from_settings(&settings), place)?;
         self.warnings.extend(checked.warnings);
+        let rules = checked.spec.abort_on.as_deref().unwrap_or_default();
+        if let Err(error) = rules.parse::<AbortWatch>() {
+            self.errors.push(PlanError::Missing { place: place.to_owned(), what: error.to_string() });
+            return None;
+        }
         Some((settings, checked.spec))
     }
 }
@@ -394,6 +399,7 @@ pub fn clash(one: &RunSpec, other: &RunSpec) -> Option<String> {
 fn ends_early(spec: &RunSpec) -> Option<&'static str> {
     match spec.length {
         Length::Operations(_) => Some("WORK_LOOP"),
+        Length::Time(_) if spec.abort_on.is_some() => Some("ABORT_ON"),
         Length::Time(_) => spec.until_steady.map(|_| "UNTIL_STEADY"),
     }
 }

@@ -263,6 +263,7 @@ impl From<&Status> for Ended {
         match status {
             Status::Completed => Self::Completed,
             Status::Interrupted => Self::Interrupted,
+            Status::Aborted { reason } => Self::Failed { error: format!("it was aborted: {reason}") },
             Status::Failed { error } => Self::Failed { error: error.clone() },
         }
     }

@@ -4,6 +4,7 @@
 //! a target's [`Costs`]. A figure that the source lacks is absent. Pure: no files, no clock, no database, no printing.
 #![forbid(unsafe_code)]
 
+mod abort;
 mod awr;
 mod demand;
 mod figure;
@@ -30,6 +31,7 @@ mod timetable;
 #[path = "tests/untrusted.rs"]
 mod untrusted;
 
+pub use abort::{AbortWatch, BadRule};
 pub use demand::{At, By, Choice, ChoiceError, Demand, NotModelled, ReadsAre, not_modelled};
 pub use figure::{Figure, Figures, Kind};
 pub use fit::{Aim, CALIBRATION_RUNS, Calibrated, Fit, FitLine, TOLERANCE_PERCENT, calibrate, compare};

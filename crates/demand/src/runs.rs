@@ -85,8 +85,13 @@ pub(crate) fn steps(record: &Record) -> Vec<(f64, Record)> {
     record.rate_steps.iter().map(|step| (step.from_s, record_of_step(record, step))).collect()
 }
 
-/// Names every field, so that a new one needs a decision: the step's own, or the same in the whole run. Others are absent.
 fn record_of_step(run: &Record, step: &RateStepRecord) -> Record {
+    record_of(run, step, intervals_of_step(run, step))
+}
+
+/// A stretch of a run with its operations. Names every field, so that a new one needs a decision: the stretch's own, or the same
+/// in the whole run. Others are absent.
+pub(crate) fn record_of(run: &Record, step: &RateStepRecord, operations: Interval) -> Record {
     let RateStepRecord { mut counters, server_counters, latencies, events, .. } = step.clone();
     // Records of older releases have no counts of all clients for a step. A time of everybody's reads, which no server told apart by
     // clients, then has no number of reads.
@@ -108,7 +113,7 @@ fn record_of_step(run: &Record, step: &RateStepRecord) -> Record {
         workload: Workload { rate_per_s: rate_of_step(run, step), ..run.workload.clone() },
         load: run.load.clone(),
         window: Some(Window { begin_s: step.begin_s, seconds: step.seconds }),
-        operations: by_kind(intervals_of_step(run, step)),
+        operations: by_kind(operations),
         backlog: None,
         dispatch: Histogram::new(),
         conflicts: BTreeMap::new(),

@@ -126,6 +126,8 @@ pub enum Status {
     Completed,
     /// The user ended the run; its measurements are valid.
     Interrupted,
+    /// ABORT_ON ended the run; its measurements are valid.
+    Aborted { reason: String },
     /// An error ended the run; its measurements are kept.
     Failed { error: String },
 }

@@ -168,6 +168,7 @@ impl Group {
     fn of(side: &Runs<'_>) -> Self {
         let wrong = |record: &Record| match &record.status {
             Status::Failed { error } => Some(format!("{} failed: {error}", record.id)),
+            Status::Aborted { reason } => Some(format!("{} was aborted: {reason}", record.id)),
             Status::Interrupted => Some(format!("{} was interrupted", record.id)),
             Status::Completed if record.window.is_none() => {
                 Some(format!("{} has no measured window", record.id))

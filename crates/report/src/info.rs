@@ -101,6 +101,7 @@ pub fn status_word(status: &Status) -> &'static str {
     match status {
         Status::Completed => "completed",
         Status::Interrupted => "interrupted",
+        Status::Aborted { .. } => "aborted",
         Status::Failed { .. } => "failed",
     }
 }

@@ -221,6 +221,7 @@ fn ending(record: &Record) -> Option<Recheck> {
     let (state, agrees) = match &record.status {
         Status::Completed => ("completed", is_whole),
         Status::Interrupted => ("interrupted", !is_whole),
+        Status::Aborted { .. } => ("aborted", !is_whole),
         Status::Failed { .. } => return None,
     };
     let words = format!("the run was {state}, its window took {:.2} of {planned_s:.2} s", window.seconds);

@@ -119,6 +119,9 @@ fn title(page: &mut Page, figures: &Run<'_>) {
             format!("{interrupted} before the measured window: nothing was measured")
         }
         (Status::Interrupted, Some(_)) => format!("{interrupted}; the results up to then are valid"),
+        (Status::Aborted { reason }, _) => {
+            format!("*** ABORTED *** {reason}; the results up to then are valid")
+        }
         (Status::Failed { error }, _) => format!("*** FAILED *** {error}"),
     };
     page.fact("Status", &status);
@@ -172,6 +175,7 @@ pub fn compact_summary(record: &Record, columns: Option<usize>) -> String {
     let ending = match record.status {
         Status::Completed => "completed",
         Status::Interrupted => "INTERRUPTED",
+        Status::Aborted { .. } => "ABORTED",
         Status::Failed { .. } => "FAILED",
     };
     page.line(&format!("Run {}: {ending}, {measured}", record.id));

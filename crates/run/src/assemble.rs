@@ -49,10 +49,11 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         slob_version: context.slob_version.to_owned(),
         id: timeline.run_id.clone(),
         name: context.spec.run_name.as_str().to_owned(),
-        status: match &measured.error {
-            Some(error) => Status::Failed { error: error.clone() },
-            None if measured.interrupted => Status::Interrupted,
-            None => Status::Completed,
+        status: match (&measured.error, &measured.aborted) {
+            (Some(error), _) => Status::Failed { error: error.clone() },
+            (None, Some(reason)) => Status::Aborted { reason: reason.clone() },
+            (None, None) if measured.interrupted => Status::Interrupted,
+            (None, None) => Status::Completed,
         },
         started: measured.started,
         ended: measured.ended,

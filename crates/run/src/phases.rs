@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use slob_measure::Figures;
-use slob_record::{EdgeRecord, RateStepRecord, UntilSteady as SteadyRecord};
+use slob_record::{EdgeRecord, Interval, RateStepRecord, Record, UntilSteady as SteadyRecord};
 use slob_spec::{Length, SessionLoss, TraceWhen, UntilSteady};
 use slob_stats::{SteadyRule, SteadyWatch};
 
@@ -31,6 +31,8 @@ pub(crate) struct Phases<'a, 'b> {
     measured: Measurements,
     last_sample: Option<Sample>,
     steady: Option<SteadyStop>,
+    /// The run as it was at the first look of ABORT_ON.
+    watched: Option<Record>,
     step: Option<(usize, Sample)>,
     phase: Phase,
     until: Option<Instant>,
@@ -40,8 +42,8 @@ impl<'a, 'b> Phases<'a, 'b> {
     /// The sessions are connected and rest.
     pub(crate) fn new(timeline: &'b mut Timeline<'a>, sampler: &'b mut Sampler, sessions: Sessions) -> Self {
         let measured = Measurements { started: Timestamp::now(), ..Measurements::default() };
-        let (phase, steady, step, until) = (Phase::WarmUp, None, None, None);
-        Self { timeline, sampler, sessions, measured, last_sample: None, steady, step, phase, until }
+        let (phase, steady, watched, step, until) = (Phase::WarmUp, None, None, None, None);
+        Self { timeline, sampler, sessions, measured, last_sample: None, steady, watched, step, phase, until }
     }
 
     pub(crate) fn carry_out(mut self) -> Measurements {
@@ -189,20 +191,37 @@ impl<'a, 'b> Phases<'a, 'b> {
             return;
         }
         let Some((before, first)) = self.step.replace((at, sample.clone())) else { return };
-        let snapshots = first.snapshot.as_ref().zip(sample.snapshot.as_ref());
         // The counters of a late sample may be of several steps.
-        if let Some((begin, end)) = snapshots.filter(|_| before + 1 == at) {
-            let Figures { counters, server, latencies, events, .. } = end.since(begin);
-            self.measured.steps.push(RateStepRecord {
-                from_s: steps[before].from.as_secs_f64(),
-                begin_s: self.timeline.tally.clock.at(first.taken).as_secs_f64(),
-                seconds: (sample.taken - first.taken).as_secs_f64(),
-                counters,
-                server_counters: server,
-                latencies,
-                events,
-            });
+        if first.snapshot.is_some() && sample.snapshot.is_some() && before + 1 == at {
+            let from_s = steps[before].from.as_secs_f64();
+            self.measured.steps.push(RateStepRecord { from_s, ..self.stretch(&first, sample) });
         }
+    }
+
+    /// Counters are absent without both snapshots.
+    fn stretch(&self, first: &Sample, last: &Sample) -> RateStepRecord {
+        let snapshots = first.snapshot.as_ref().zip(last.snapshot.as_ref());
+        let figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
+        let Figures { counters, server, latencies, events, .. } = figures;
+        RateStepRecord {
+            from_s: 0.0,
+            begin_s: self.timeline.tally.clock.at(first.taken).as_secs_f64(),
+            seconds: (last.taken - first.taken).as_secs_f64(),
+            counters,
+            server_counters: server,
+            latencies,
+            events,
+        }
+    }
+
+    /// Looks at the stretch since `before`.
+    fn is_to_abort(&mut self, before: Option<&Sample>, operations: Interval) -> bool {
+        let Some((before, last)) = before.zip(self.last_sample.clone()) else { return false };
+        let stretch = self.stretch(before, &last);
+        let run = self.watched.take().unwrap_or_else(|| self.so_far(last));
+        self.measured.aborted = self.timeline.abort.add(&run, &stretch, operations);
+        self.watched = Some(run);
+        self.measured.aborted.is_some()
     }
 
     /// Samples once a second.
@@ -223,10 +242,16 @@ impl<'a, 'b> Phases<'a, 'b> {
             let sample = self.sampler.sample(is_shown, |_| ());
             self.note_step(&sample, false);
             let shown = is_shown.then(|| sample.clone());
+            let is_watched = self.phase == Phase::Window && !self.timeline.abort.is_empty();
+            let before = self.last_sample.clone().filter(|_| is_watched);
             self.add_sample(sample);
-            self.tick();
+            let operations = self.tick();
             if let Some(sample) = shown {
-                self.show(sample);
+                let record = self.so_far(sample);
+                self.timeline.observer.on_run(&RunEvent::SoFar(&record));
+            }
+            if self.is_to_abort(before.as_ref(), operations) {
+                return Some(EarlyEnd::Aborted);
             }
         }
     }
@@ -238,7 +263,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         second > 0 && second.is_multiple_of(SHOWN_EVERY_S)
     }
 
-    fn show(&mut self, sample: Sample) {
+    fn so_far(&self, sample: Sample) -> Record {
         let Measurements { started, begin, series, .. } = &self.measured;
         let so_far = Measurements {
             started: *started,
@@ -248,8 +273,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             end: Some(Edge { sample, stragglers: EdgeRecord::default() }),
             ..Measurements::default()
         };
-        let record = assemble(self.timeline, so_far);
-        self.timeline.observer.on_run(&RunEvent::SoFar(&record));
+        assemble(self.timeline, so_far)
     }
 
     /// Samples while the sessions rest.
@@ -270,7 +294,8 @@ impl<'a, 'b> Phases<'a, 'b> {
         self.timeline.observer.on_run(&RunEvent::WindowEnded);
     }
 
-    fn tick(&mut self) {
+    /// Returns what ended since the last call.
+    fn tick(&mut self) -> Interval {
         let recent = self.measured.series.collect(&self.timeline.tally, Drain::Unlocked);
         self.timeline.operations_file.collect(&self.timeline.tally);
         let now = Instant::now();
@@ -288,6 +313,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             sessions: self.sessions.alive(),
             operations: all.map(|all| (self.sessions.shared.operations.load(Ordering::Relaxed), all)),
         }));
+        recent
     }
 
     /// Sessions have ended, or are not waited for any more.
@@ -301,6 +327,11 @@ impl<'a, 'b> Phases<'a, 'b> {
         if measured.unfinished > 0 && timeline.context.spec.session_loss == SessionLoss::Fail {
             measured.error.get_or_insert_with(|| sessions.unanswered());
         }
+        if let Some(why) = &measured.aborted {
+            measured.notes.push(format!("ABORT_ON ended the run before its time: {why}."));
+        }
+        // A run that was stopped at once had no second to watch.
+        measured.notes.extend(timeline.abort.notes().filter(|_| self.watched.is_some()));
         measured.until_steady = self.steady.as_ref().map(SteadyStop::record);
         measured.sessions = sessions.ended;
         let window = timeline.tally.window_ns();

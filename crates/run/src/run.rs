@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use slob_demand::AbortWatch;
 use slob_engine::{Outcome, RunPlan, Server, SessionPlan, within};
 use slob_method::{Batch, Planner, RowContent, SchemaNo};
 use slob_record::{Record, RunDirectory, SavedProbe, latest_probe};
@@ -50,6 +51,8 @@ pub fn run(
     observer: &mut dyn RunObserver,
 ) -> Result<Measured, RunError> {
     let spec = context.spec;
+    let abort = spec.abort_on.as_deref().unwrap_or_default().parse::<AbortWatch>();
+    let abort = abort.map_err(|error| RunError::usage(error.to_string()))?;
     let schemas: Vec<SchemaNo> = prepared.schemas.iter().map(|state| state.schema).collect();
     let plan = RunPlan {
         schemas: &schemas,
@@ -87,6 +90,7 @@ pub fn run(
         server_report: ReportOfServer::new(spec.statistics_type),
         probe: find_probe(&spec.results_dir, &topology, prepared.server.block_bytes),
         topology,
+        abort,
         start: None,
     };
     match timeline.measure(&mut sampler, journal) {

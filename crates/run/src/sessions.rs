@@ -461,6 +461,7 @@ impl PhaseEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EarlyEnd {
     Interrupted,
+    Aborted,
     Failed,
     AllDone,
 }

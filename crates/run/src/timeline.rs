@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use jiff::Timestamp;
+use slob_demand::AbortWatch;
 use slob_engine::Engine;
 use slob_record::{
     ConfigEntry, EdgeRecord, Mark, RateStepRecord, SavedProbe, ServerReportRecord,
@@ -48,6 +49,7 @@ pub(crate) struct Timeline<'a> {
     /// The device without a database.
     pub(crate) probe: Option<SavedProbe>,
     pub(crate) topology: Arc<Topology>,
+    pub(crate) abort: AbortWatch,
     /// Agreed with other runs.
     pub(crate) start: Option<Instant>,
 }
@@ -57,6 +59,8 @@ pub(crate) struct Measurements {
     pub(crate) started: Timestamp,
     pub(crate) ended: Timestamp,
     pub(crate) interrupted: bool,
+    /// The reason of ABORT_ON.
+    pub(crate) aborted: Option<String>,
     pub(crate) error: Option<String>,
     pub(crate) begin: Option<Edge>,
     pub(crate) end: Option<Edge>,

@@ -184,6 +184,10 @@ pub(crate) static PARAMETERS: &[Param] = &[
     Param::new("STEADY_WINDOW", Kind::Duration { min_s: 1, max_s: 3600 }, Group::Run)
         .meaning("with UNTIL_STEADY, the length of each of the three windows, in whole seconds")
         .shipped("10"),
+    Param::new("ABORT_ON", Kind::Text, Group::Run).meaning(
+        "end the run where this holds in each second of the window for so long, as in 'read-p99 > 50ms for 30s'; with \
+        semicolons between several",
+    ),
     Param::new("TOLERATE_SESSION_LOSS", Kind::Choice(SessionLoss::CHOICES), Group::Run)
         .meaning("what happens when a session loses its database")
         .shipped("fail"),

@@ -94,6 +94,8 @@ pub struct RunSpec {
     pub warmup: Duration,
     /// A steady run ends the window early.
     pub until_steady: Option<UntilSteady>,
+    /// Rules in words.
+    pub abort_on: Option<String>,
     pub session_loss: SessionLoss,
     pub hot_spot: Option<HotSpotSize>,
     pub external_script: Option<PathBuf>,
@@ -146,6 +148,7 @@ impl RunSpec {
             length,
             warmup,
             until_steady: until_steady(settings)?,
+            abort_on: settings.optional("ABORT_ON"),
             session_loss: settings.required("TOLERATE_SESSION_LOSS")?,
             hot_spot,
             external_script: settings.optional("EXTERNAL_SCRIPT"),

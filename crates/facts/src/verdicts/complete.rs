@@ -24,6 +24,8 @@ findings! {
         InterruptedInWindow { measured_s: Seconds } = DOUBT =>
             "the run was interrupted; what was measured in {measured_s} is valid.";
         InterruptedBeforeWindow = DOUBT => "the run was interrupted before its measured window; nothing was measured.";
+        Aborted { measured_s: Seconds, reason: String } = DOUBT =>
+            "the run was aborted: {reason}; what was measured in {measured_s} is valid.";
         Failed { error: String } = BAD => "the run failed: {error}.";
         SessionsLost { lost: Count, sessions: u64, error: Option<String> } = DOUBT =>
             "{lost} of {} did not work through the whole window.{}",
@@ -110,6 +112,10 @@ fn ending(record: &Record) -> Option<CompleteFinding> {
         Status::Interrupted => Some(match record.window {
             Some(window) => CompleteFinding::InterruptedInWindow { measured_s: Seconds(window.seconds) },
             None => CompleteFinding::InterruptedBeforeWindow,
+        }),
+        Status::Aborted { reason } => record.window.map(|window| CompleteFinding::Aborted {
+            measured_s: Seconds(window.seconds),
+            reason: reason.clone(),
         }),
         Status::Failed { error } => Some(CompleteFinding::Failed { error: without_stop(error) }),
     }

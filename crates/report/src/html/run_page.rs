@@ -62,6 +62,7 @@ fn header(record: &Record, groups: &[Section]) -> Markup {
     let (class, state) = match record.status {
         Status::Completed => ("good", "completed"),
         Status::Interrupted => ("doubt", "interrupted"),
+        Status::Aborted { .. } => ("doubt", "aborted"),
         Status::Failed { .. } => ("bad", "failed"),
     };
     let workload = &record.workload;
@@ -103,6 +104,7 @@ fn banner(record: &Record) -> Markup {
             ("doubt", "Interrupted", "By the user, before the measured window: nothing was measured.")
         }
         Status::Interrupted => ("doubt", "Interrupted", "By the user. The results up to then are valid."),
+        Status::Aborted { reason } => ("doubt", "Aborted", reason.as_str()),
         Status::Failed { error } => ("bad", "Failed", error.as_str()),
     };
     html! {
