@@ -200,6 +200,11 @@ pub(crate) fn fetched(target: &str) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
+/// The published folder of a name, in the folder of a board.
+pub(crate) fn folder_in(board: &Path, name: &str) -> PathBuf {
+    board.join(".folders").join(name)
+}
+
 /// A forged id must not lead out of a folder.
 pub(crate) fn is_name(id: &str) -> bool {
     !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\0'])

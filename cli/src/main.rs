@@ -31,6 +31,7 @@ mod live;
 mod output;
 mod progress;
 mod registry;
+mod saved;
 mod settings;
 mod tables;
 

@@ -18,6 +18,7 @@ use slob_spec::{
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
+use crate::saved::Results;
 use crate::{board, output, registry};
 
 /// Names the run to EXTERNAL_SCRIPT and to what it starts. It is no parameter.
@@ -334,11 +335,11 @@ pub(crate) fn results_dir(settings: &Settings) -> PathBuf {
 }
 
 /// With --from it is a folder with the runs of that board.
-pub(crate) fn results_dir_of(matches: &ArgMatches) -> Result<PathBuf, Failure> {
+pub(crate) fn results_dir_of(matches: &ArgMatches) -> Result<Results, Failure> {
     if let Ok(Some(board)) = matches.try_get_one::<String>(FROM) {
-        return board::fetched(board);
+        return board::fetched(board).map(Results::of_board);
     }
-    Ok(results_dir(&resolve(matches, &[])?))
+    Ok(results_dir(&resolve(matches, &[])?).as_path().into())
 }
 
 pub(crate) const FROM: &str = "from";

@@ -3,16 +3,17 @@
 use crate::output;
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use slob_campaign::Folder;
 use slob_facts::Run;
 use slob_facts::table::Table;
-use slob_record::{Record, RecordError, SeriesWanted, find_runs, on_all_cpus, read_records};
+use slob_record::{Record, RecordError, SeriesWanted, on_all_cpus, read_records};
 
 use crate::failure::{Failure, PARTLY};
 use crate::judged;
+use crate::saved::Results;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -55,12 +56,12 @@ impl From<Vec<PathBuf>> for Runs {
 
 impl Runs {
     /// The runs that names stand for; of a campaign's folder those that are not set aside. Unknown names are said on stderr.
-    pub(crate) fn named<'a>(results: &Path, names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn named<'a>(results: &Results, names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all = Self::default();
         for name in names {
-            match find_runs(results, name) {
+            match results.find_runs(name) {
                 Ok(mut runs) => {
-                    if let Ok(Some(Folder { state, .. })) = Folder::read(Path::new(name)) {
+                    if let Ok(Some(Folder { state, .. })) = Folder::read(&results.path(name)) {
                         let is_set_aside = |run: &OsStr| state.is_set_aside(&run.to_string_lossy());
                         runs.retain(|path| !path.file_name().is_some_and(is_set_aside));
                     }

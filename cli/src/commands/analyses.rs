@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgAction, ArgMatches, Args};
@@ -22,6 +21,7 @@ use super::campaign_runs::{compare_headrooms, compare_neighbours, runs_of_campai
 use super::reports::{column_named, texts};
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome};
+use crate::saved::Results;
 use crate::tables::{Records, Runs};
 use crate::{completing, settings};
 
@@ -80,8 +80,9 @@ fn no_scale(variant: &str) -> Result<String, String> {
 
 pub(super) fn analyze(args: &AnalyzeArgs, matches: &ArgMatches) -> Outcome {
     let forms = args.forms.checked()?;
+    let results = settings::results_dir_of(matches)?;
     let only = match &args.inputs[..] {
-        [input] => Folder::read(Path::new(input))?,
+        [input] => Folder::read(&results.path(input))?,
         _ => None,
     };
     if let Some(folder) = only.as_ref().filter(|folder| !folder.schedule.demand.is_empty()) {
@@ -93,7 +94,6 @@ pub(super) fn analyze(args: &AnalyzeArgs, matches: &ArgMatches) -> Outcome {
         let compared = compare_neighbours(folder, args.confidence);
         return forms.done(&compared, !compared.holes.is_empty());
     }
-    let results = settings::results_dir_of(matches)?;
     let pattern = args.name_pattern.as_deref().map(str::parse::<NamePattern>).transpose();
     let pattern = pattern.map_err(Failure::usage)?;
     let mut inputs = Inputs { labelled: pattern.is_some(), ..Inputs::default() };
@@ -160,12 +160,12 @@ struct Inputs {
 impl Inputs {
     fn add(
         &mut self,
-        results: &Path,
+        results: &Results,
         input: &str,
         by: Option<&str>,
         pattern: Option<&NamePattern>,
     ) -> Result<(), Failure> {
-        let path = Path::new(input);
+        let path = &results.path(input);
         if path.is_dir()
             && let Some(folder) = Folder::read(path)?
         {
@@ -173,8 +173,7 @@ impl Inputs {
         }
         self.has_others = true;
         if are_reports(path) {
-            let read =
-                ReadReports::read([&path.to_owned()], Scope::Row, |named| run_of_report(&named, pattern))?;
+            let read = ReadReports::read([path], Scope::Row, |named| run_of_report(&named, pattern))?;
             self.unread |= read.exit_code()? != ExitCode::SUCCESS;
             self.runs.extend(read.kept);
             return Ok(());
@@ -191,7 +190,7 @@ impl Inputs {
         self.add_records(results, input, by)
     }
 
-    fn add_records(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {
+    fn add_records(&mut self, results: &Results, input: &str, by: Option<&str>) -> Result<(), Failure> {
         let column = by.map(|name| column_named(name, "")).transpose()?;
         let keep = |figures: &slob_facts::Run<'_>| {
             let mut run = run_of(figures)?;

@@ -78,7 +78,7 @@ impl UntilDecided {
                 "a loss needs runs to compare with: name them with --baseline, or have them made with --baseline-conf FILE",
             ));
         }
-        let named = Runs::named(&settings::results_dir(settings), texts(&self.baseline));
+        let named = Runs::named(&settings::results_dir(settings).as_path().into(), texts(&self.baseline));
         let saved = Records::read(&named, SeriesWanted::Counts, |record| record).all()?;
         let mut side = Side { settings: settings.clone(), runs: Vec::new() };
         let mut other = self.other(&name, settings)?;

@@ -16,6 +16,7 @@ use super::campaign_runs::runs_of_campaign;
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome};
 use crate::flags::NAMING;
+use crate::saved::Results;
 use crate::tables::{Records, Runs};
 use crate::{completing, settings};
 
@@ -66,13 +67,13 @@ pub(super) fn ledger(args: &LedgerArgs, matches: &ArgMatches) -> Outcome {
 
 /// The platforms of a folder's runs.
 pub(super) fn ledger_of(folder: &Path) -> Result<Ledger, Failure> {
-    let mut rows = Rows { results: folder, platforms: Vec::new(), unread: false };
+    let mut rows = Rows { results: &folder.into(), platforms: Vec::new(), unread: false };
     rows.add(&folder.display().to_string())?;
     Ok(Ledger::new(rows.platforms))
 }
 
 struct Rows<'a> {
-    results: &'a Path,
+    results: &'a Results,
     platforms: Vec<Platform>,
     unread: bool,
 }

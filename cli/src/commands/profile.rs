@@ -13,7 +13,7 @@ use slob_demand::{
     LeftOut, Profile, Sample, Source, Subject, Summary, choose, collect, merge, parse_time, sample_of_run,
     unique_names,
 };
-use slob_record::{RUN_FILE, SeriesWanted, find_run, list_runs, read_records};
+use slob_record::{RUN_FILE, SeriesWanted, list_runs, read_records};
 use slob_report::profiles::{
     interval_words, page_cache_intervals, profile_diff_text, profile_page, profile_text,
 };
@@ -162,7 +162,7 @@ impl Inputs {
                     "a live server is named with --target, as in `slob profile --target \"$PROD\" --for 10m`";
                 return Err(Failure::usage(format!("this is an address, and no file or run: {way}")));
             }
-            let run = find_run(&settings::results_dir_of(matches)?, &name);
+            let run = settings::results_dir_of(matches)?.find_run(&name);
             self.runs.push(run.map_err(|why| {
                 usage!("{name}: there is no such file or folder of AWR reports, and no run: {why}")
             })?);

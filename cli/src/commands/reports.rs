@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 use slob_facts::table::Cell;
 use slob_facts::{Lead, claim, figure, thresholds};
-use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
+use slob_record::{Record, SeriesWanted, list_runs, read_record, run_folder, series_csv};
 use slob_report::diff::{Diff, NamedRuns};
 use slob_report::export::hlog;
 use slob_report::field::field;
@@ -39,7 +39,7 @@ pub(super) struct SavedRun {
 
 impl SavedRun {
     fn read(&self, matches: &ArgMatches) -> Result<(PathBuf, Record), Failure> {
-        let path = find_run(&settings::results_dir_of(matches)?, &self.run)?;
+        let path = settings::results_dir_of(matches)?.find_run(&self.run)?;
         let record = read_record(&path)?;
         Ok((path, record))
     }

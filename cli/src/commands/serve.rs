@@ -42,7 +42,10 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) fn serve(args: &ServeArgs, matches: &ArgMatches) -> Outcome {
-    let folder = args.folder.clone().map_or_else(|| settings::results_dir_of(matches), Ok)?;
+    let folder = args
+        .folder
+        .clone()
+        .map_or_else(|| settings::results_dir_of(matches).map(|results| results.to_path_buf()), Ok)?;
     let folder = folder.canonicalize().map_err(|error| {
         usage!("{}: {error}; name a folder of runs, or make a run first", folder.display())
     })?;

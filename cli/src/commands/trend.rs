@@ -17,6 +17,7 @@ use super::campaign_runs::runs_of_campaign;
 use super::reports::column_named;
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome, decided};
+use crate::saved::Results;
 use crate::tables::{Records, Runs};
 use crate::{completing, settings};
 
@@ -79,7 +80,7 @@ pub(super) fn trend(args: &TrendArgs, matches: &ArgMatches) -> Outcome {
 /// Each target's runs in a folder over time, by the key figures; `None` without enough of them.
 pub(super) fn trend_of_targets(folder: &Path) -> Result<Option<Trend>, Failure> {
     let mut inputs = Inputs { by: Some(column_named("target", "")?), ..Inputs::default() };
-    inputs.add(folder, &folder.display().to_string())?;
+    inputs.add(&folder.into(), &folder.display().to_string())?;
     let histories = inputs.histories(None);
     let lead = Lead::of_all(histories.iter().flat_map(|history| &history.runs).map(JudgedRun::lead));
     Ok(Trend::of(histories, lead.key()).ok())
@@ -93,9 +94,8 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn add(&mut self, results: &Path, input: &str) -> Result<(), Failure> {
-        let path = Path::new(input);
-        if let Some(folder) = Folder::read(path)?.filter(|_| self.by.is_none()) {
+    fn add(&mut self, results: &Results, input: &str) -> Result<(), Failure> {
+        if let Some(folder) = Folder::read(&results.path(input))?.filter(|_| self.by.is_none()) {
             return self.add_campaign(&folder);
         }
         let by = self.by;

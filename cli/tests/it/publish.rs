@@ -283,3 +283,32 @@ fn mariadb_is_a_board_for_twenty_publishers_at_a_time() {
     all_in_one(&folder);
     board_is_as_the_folder(&folder, &board);
 }
+
+/// `slob gate FOLDER --from URL` passed by runs of a local folder that nobody had published.
+#[test]
+fn a_folder_of_this_machine_is_not_read_in_place_of_a_board() {
+    let folder = Folder::new();
+    let tiny = "run --target null: --work-loop 200 --warmup 0";
+    folder.slob(format!("{tiny} --name shared --results-dir runs")).success();
+    folder.slob(format!("{tiny} --name own --results-dir own")).success();
+    folder.slob("publish runs --to sqlite:board.db").success();
+    let own = slob_record::list_runs(&folder.at("own")).unwrap().remove(0);
+    let id = own.file_name().unwrap().to_str().unwrap();
+    for line in [
+        "gate own --require complete".to_owned(),
+        format!("gate own/{id} --require complete"),
+        format!("gate own/{id}/run.json --require complete"),
+        "gate latest --baseline own --max-loss 'operations_per_s 3 %'".to_owned(),
+        "diff own latest".to_owned(),
+        "list own --columns id".to_owned(),
+        "trend own".to_owned(),
+        "analyze own --by target".to_owned(),
+        format!("report own/{id}"),
+    ] {
+        folder.slob(format!("{line} --from sqlite:board.db")).refused(&["there is no run"]);
+    }
+    // The name of a run leads to the board, though a folder here has it too.
+    std::os::unix::fs::symlink("own", folder.at("shared")).unwrap();
+    let listed = folder.slob("list shared --columns name --csv --from sqlite:board.db").success().stdout;
+    assert_eq!(listed, "name\nshared\n");
+}

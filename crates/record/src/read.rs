@@ -45,6 +45,11 @@ pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
     if direct.join(RUN_FILE).is_file() || (direct.is_file() && !name.is_empty()) {
         return Ok(direct.to_path_buf());
     }
+    find_run_in(results, name)
+}
+
+/// As [`find_run`], in the folder only: a path of that name does not count.
+pub fn find_run_in(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
     let runs = list_runs(results)?;
     if let Some(back) = steps_back(name) {
         return nth_latest(&runs, back, results, name);
@@ -80,6 +85,12 @@ pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError
     }
     let runs = list_runs(folder)?;
     if runs.is_empty() { Err(RecordError::NoRuns { path: folder.to_path_buf() }) } else { Ok(runs) }
+}
+
+/// Runs of a RUN_NAME, oldest first, or else that of [`find_run_in`].
+pub fn find_runs_in(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError> {
+    let named = runs_named(results, name)?;
+    if named.is_empty() { Ok(vec![find_run_in(results, name)?]) } else { Ok(named) }
 }
 
 /// The folder of a run that [`find_run`] found.
