@@ -38,6 +38,7 @@ mod next_steps;
 mod observe;
 mod old_names;
 mod overload;
+mod page_witnesses;
 mod plans;
 mod postgres_load;
 mod profiles;

@@ -167,7 +167,9 @@ impl Section {
         write(&mut page);
         let blocks = page.blocks;
         if !blocks.is_empty() {
-            let (heading, content) = (heading(3, title), blocks_html(&blocks));
+            // No level of headings is left out: readers of screens go by them.
+            let level = if self.title.is_empty() { 2 } else { 3 };
+            let (heading, content) = (heading(level, title), blocks_html(&blocks));
             self.html += &format!("<div class=\"part\">\n{heading}{content}</div>\n");
         }
         self
