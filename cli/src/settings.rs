@@ -35,7 +35,19 @@ pub(crate) const LOADED: [&str; 3] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ"];
 
 /// Fails if the default target is certainly not the one that is meant. `extra` parameters precede the flags.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
-    let settings = resolve_unconnected(matches, extra)?;
+    resolve_file(None, matches, extra)
+}
+
+/// By another file than that of --conf.
+pub(crate) fn resolve_file(
+    file: Option<&Path>,
+    matches: &ArgMatches,
+    extra: &[(String, String)],
+) -> Result<Settings, Failure> {
+    let settings = match file {
+        Some(file) => resolve_with(read_conf(Some(&file.to_string_lossy()))?.as_ref(), matches, extra)?,
+        None => resolve_unconnected(matches, extra)?,
+    };
     if matches.try_get_raw("TARGET").is_ok() {
         refuse_kit_without_target(&settings)?;
     }
@@ -137,12 +149,8 @@ pub(crate) fn resolve_with(
 }
 
 pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
-    of_file_with(path, &[])
-}
-
-pub(crate) fn of_file_with(path: &Path, more: &[(String, String)]) -> Result<Settings, Failure> {
     let file = read_conf(Some(&path.to_string_lossy()))?;
-    checked(Settings::resolve(&registry::table(), file.as_ref(), &[], more)?)
+    checked(Settings::resolve(&registry::table(), file.as_ref(), &[], &[])?)
 }
 
 fn checked(Resolved { settings, warnings }: Resolved) -> Result<Settings, Failure> {

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
-use clap::{ArgAction, Args, value_parser};
+use clap::{ArgAction, ArgMatches, Args, value_parser};
 use clap_complete::ArgValueCompleter;
-use slob_record::{Look, Record, SeriesWanted, Status};
-use slob_report::gate::{BadRequirement, Gate, MaxLoss, Requirement};
+use slob_record::{ConfigEntry, Look, Record, SeriesWanted, Status, runs_named};
+use slob_report::gate::{BadRequirement, Gate, MaxLoss, Requirement, is_replaced};
 use slob_report::{Answer, Confidence};
 use slob_spec::Settings;
 
@@ -28,7 +28,7 @@ pub(super) struct UntilDecided {
     #[arg(hide_short_help = true, long, value_name = "RUN|FOLDER", num_args = 1.., action = ArgAction::Set)]
     #[arg(requires = "until_decided", conflicts_with = "baseline_conf", add = ArgValueCompleter::new(completing::runs))]
     baseline: Vec<String>,
-    /// Make the baseline's runs too, in turns, from this file; their names end in -baseline
+    /// Make the baseline's runs too, in turns, from this slob.conf and the other flags; their names end in -baseline
     #[arg(hide_short_help = true, long, value_name = "FILE", requires = "until_decided")]
     baseline_conf: Option<PathBuf>,
     /// Runs after which it ends undecided
@@ -64,9 +64,17 @@ impl UntilDecided {
         !self.until_decided.is_empty()
     }
 
-    pub(super) fn run(&self, settings: &Settings, watch: &Watch<'_>, stop: &AtomicBool) -> Outcome {
-        let name = new_group(settings, "--until-decided")?;
-        let (mut losses, mut requirements) = (Vec::new(), Vec::new());
+    /// The same command goes on with a series that was stopped.
+    pub(super) fn run(
+        &self,
+        settings: &Settings,
+        given: (&ArgMatches, &[(String, String)]),
+        watch: &Watch<'_>,
+        stop: &AtomicBool,
+    ) -> Outcome {
+        let mut side = Side::of(settings.clone(), "--until-decided", self.most)?;
+        let name = settings::shown(settings, "RUN_NAME").unwrap_or_default();
+        let (mut losses, mut requirements) = (Vec::new(), watch.required.clone());
         for question in &self.until_decided {
             match question {
                 Question::Loss(loss) => losses.push(loss.clone()),
@@ -80,31 +88,36 @@ impl UntilDecided {
         }
         let named = Runs::named(&settings::results_dir(settings).as_path().into(), texts(&self.baseline));
         let saved = Records::read(&named, SeriesWanted::Counts, |record| record).all()?;
-        let mut side = Side { settings: settings.clone(), runs: Vec::new() };
-        let mut other = self.other(&name, settings)?;
+        if saved.len() == 1 {
+            return Err(Failure::usage("one run shows no noise: --baseline needs two or more"));
+        }
+        let mut other = self.other(&name, settings, given)?;
         let mut last = None;
         for number in 1..=self.most {
-            say!("run {number} of at most {}", self.most);
             let look = Look { number: number - 1, most: self.most - 1 };
             // Each side is first in every other round: drift meets both alike.
             let mut sides: Vec<&mut Side> = [Some(&mut side), other.as_mut()].into_iter().flatten().collect();
             if number % 2 == 0 {
                 sides.reverse();
             }
-            for side in sides {
+            for side in sides.into_iter().filter(|side| side.runs.len() < number as usize) {
+                say!("run {number} of at most {}", self.most);
                 if let Some(cut_short) = side.add(look, watch, stop)? {
                     self.say_how_to_judge(&name);
                     return cut_short;
                 }
             }
-            // One run shows no noise.
-            if look.number == 0 {
+            let baseline = other.as_ref().map_or(&saved, |other| &other.runs);
+            if side.runs.len().max(other.as_ref().map_or(0, |other| other.runs.len())) > number as usize {
+                // It had this look before it was stopped.
                 continue;
             }
-            let baseline = other.as_ref().map_or(&saved, |other| &other.runs);
             let gate = Gate::of(&requirements, &losses, &side.runs, baseline, Confidence::default());
-            let is_over = gate.outcome != slob_report::Outcome::NotKnown || number == self.most;
+            // One run shows no noise.
+            let is_decided = look.number > 0 && gate.outcome != slob_report::Outcome::NotKnown;
+            let is_over = is_decided || gate.is_beyond_runs() || number == self.most;
             match is_over {
+                false if look.number == 0 => continue,
                 true => output::print(&gate.text(output::width())).map_err(Failure::after_work)?,
                 false => output::say(gate.text(output::width()).trim_end()),
             }
@@ -117,14 +130,18 @@ impl UntilDecided {
         Ok(last.map_or(ExitCode::SUCCESS, decided))
     }
 
-    fn other(&self, name: &str, settings: &Settings) -> Result<Option<Side>, Failure> {
+    fn other(
+        &self,
+        name: &str,
+        settings: &Settings,
+        (matches, extra): (&ArgMatches, &[(String, String)]),
+    ) -> Result<Option<Side>, Failure> {
         let Some(file) = &self.baseline_conf else { return Ok(None) };
         let results = settings::results_dir(settings).display().to_string();
-        let given = [("RUN_NAME", format!("{name}-baseline")), ("RESULTS_DIR", results)]
-            .map(|(key, value)| (key.to_owned(), value));
-        let settings = settings::of_file_with(file, &given)?;
-        new_group(&settings, "--baseline-conf")?;
-        Ok(Some(Side { settings, runs: Vec::new() }))
+        let own = [("RUN_NAME", format!("{name}-baseline")), ("RESULTS_DIR", results)];
+        let settings = settings::resolve_file(Some(file), matches, extra)?;
+        let settings = settings::overridden(&settings, &own, "--baseline-conf")?;
+        Side::of(settings, "--baseline-conf", self.most).map(Some)
     }
 
     /// From the saved runs, in any form.
@@ -141,6 +158,32 @@ impl UntilDecided {
 }
 
 impl Side {
+    /// With the runs of a series that was stopped. Fails if the name has others.
+    fn of(settings: Settings, flag: &str, most: u32) -> Result<Self, Failure> {
+        let name = settings::shown(&settings, "RUN_NAME").unwrap_or_default();
+        let named = runs_named(&settings::results_dir(&settings), &name)?;
+        if named.is_empty() {
+            new_group(&settings, flag)?;
+            return Ok(Self { settings, runs: Vec::new() });
+        }
+        let runs = Records::read(&Runs::from(named), SeriesWanted::Counts, |record| record).all()?;
+        let runs: Vec<Record> = runs.into_iter().filter(|run| !is_replaced(run)).collect();
+        let as_loaded = settings::for_record(&settings::of_run_as_loaded(&settings)?);
+        let values = |of: &[ConfigEntry]| {
+            of.iter().map(|entry| (entry.key.clone(), entry.value.clone())).collect::<Vec<_>>()
+        };
+        let is_next = |(number, run): (u32, &Record)| {
+            run.look == Some(Look { number, most: most - 1 })
+                && run.status == Status::Completed
+                && values(&run.configuration) == values(&as_loaded)
+        };
+        if !(0..).zip(&runs).all(is_next) {
+            new_group(&settings, flag)?;
+        }
+        say!("{} of {name}, of the same series, are there already", output::plural(runs.len() as u64, "run"));
+        Ok(Self { settings, runs })
+    }
+
     /// The outcome of a run that did not complete, which ends the series.
     fn add(&mut self, look: Look, watch: &Watch<'_>, stop: &AtomicBool) -> Result<Option<Outcome>, Failure> {
         let kept = measure(&self.settings, &watch.of_look(look), stop);

@@ -488,8 +488,14 @@ pub(super) struct GateArgs {
 pub(super) fn gate(args: &GateArgs, matches: &ArgMatches) -> Outcome {
     let forms = args.forms.checked()?;
     let results = settings::results_dir_of(matches)?;
-    let read =
-        |names| Records::read(&Runs::named(&results, names), SeriesWanted::Counts, |record| record).all();
+    let read = |names| {
+        let all = Records::read(&Runs::named(&results, names), SeriesWanted::Counts, |record| record).all();
+        let (replaced, runs): (Vec<Record>, Vec<Record>) = all?.into_iter().partition(gate::is_replaced);
+        replaced
+            .iter()
+            .for_each(|run| say!("slob: {} was interrupted, and is left out of its series", run.id));
+        Ok::<_, Failure>(runs)
+    };
     let runs = read(if args.runs.is_empty() { vec!["latest"] } else { texts(&args.runs) })?;
     let baseline = read(texts(&args.baseline))?;
     let mut requirements = args.require.clone();

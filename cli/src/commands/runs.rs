@@ -322,7 +322,8 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     if args.member {
         return together::member();
     }
-    let settings = settings::resolve(matches, &schemas_or_roles(&args.schemas_or_roles, matches)?)?;
+    let numbers = schemas_or_roles(&args.schemas_or_roles, matches)?;
+    let settings = settings::resolve(matches, &numbers)?;
     let settings = replays::of_run(&args.demand, &settings)?.unwrap_or(settings);
     if args.print_sql {
         let spec = settings::warned(RunSpec::from_settings(&settings)?);
@@ -347,7 +348,7 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
         return repeated(&settings, times, &watch, &stop);
     }
     if args.decided.is_asked() {
-        return args.decided.run(&settings, &watch, &stop);
+        return args.decided.run(&settings, (matches, &numbers), &watch, &stop);
     }
     let kept = measure(&settings, &watch, &stop)?;
     drop(served);
@@ -383,7 +384,7 @@ fn serve_metrics(address: &str) -> Result<(Server, Figures), Failure> {
 pub(super) struct Watch<'a> {
     plain: bool,
     strict: bool,
-    required: Vec<Requirement>,
+    pub(super) required: Vec<Requirement>,
     figures: Option<Figures>,
     extras: Extras<'a>,
 }

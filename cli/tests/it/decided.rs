@@ -1,7 +1,8 @@
 //! Runs until a question is decided: yes, no, or not within the most runs; the saved runs say the same again.
 
-use crate::common::{Folder, read_json};
+use crate::common::{Folder, Signal, ended, read_json, signal, wait_until};
 use serde_json::Value;
+use slob_testing::tries::{ensure, shown_within};
 
 /// Sessions that pause do a sure fraction of the operations of those that do not.
 fn baseline() -> Folder {
@@ -35,17 +36,91 @@ fn a_loss_is_decided_with_few_runs_and_a_later_gate_counts_the_looks() {
     folder.slob("verify --run latest").success();
 }
 
-/// Without a probe nobody knows the share of the device's ceiling. The baseline's runs are made in turns.
+/// Of this whole name, in this state, the oldest first.
+fn runs(folder: &Folder, name: &str, state: &str) -> Vec<Value> {
+    let runs = slob_record::list_runs(&folder.at("runs")).unwrap().into_iter();
+    let records = runs.map(|run| read_json(run.join("run.json")));
+    records.filter(|record| record["name"] == name && record["status"]["state"] == state).collect()
+}
+
+/// Between equals, a limit of nothing is seldom decided: by chance, or as the machine gets busier.
 #[test]
 fn what_the_most_runs_do_not_decide_is_not_known() {
     let folder = Folder::loaded(1, "8M");
-    folder.write("same.conf", &format!("{}\nRUN_TIME=1\n", folder.read("slob.conf")));
-    let line = "run 1 --run-time 1 --name after --baseline-conf same.conf --until-decided 'operations_per_s 99 %' \
-                --until-decided 'percent_of_ceiling > 1' --most 2";
-    folder.slob(line).fails(4, &["run 2 of at most 2", "slob gate after --baseline after-baseline"]);
-    let names: Vec<Value> = serde_json::from_str(&folder.slob("list --json").success().stdout).unwrap();
-    let names: Vec<&str> = names.iter().map(|run| run["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["after", "after-baseline", "after-baseline", "after"]);
+    folder.write("other.conf", &folder.read("slob.conf").replace("WORK_UNIT=64", "WORK_UNIT=63"));
+    let mut names = (1..).map(|number| format!("after{number}"));
+    shown_within(5, || {
+        let name = names.next().unwrap();
+        let series = format!(
+            "--name {name} --baseline-conf other.conf --until-decided 'operations_per_s 0 %' --most 2"
+        );
+        let called = folder.slob(format!("run 1 --run-time 1 --work-unit 60 {series}"));
+        ensure(called.code == 4, || called.all())?;
+        let again = format!("slob gate {name} --baseline {name}-baseline");
+        assert!(
+            called.stderr.contains("run 2 of at most 2") && called.stderr.contains(&again),
+            "{}",
+            called.all()
+        );
+        let made = [name.as_str(), &format!("{name}-baseline")].map(|name| runs(&folder, name, "completed"));
+        assert_eq!(made.each_ref().map(Vec::len), [2, 2]);
+        // Flags are of both sides.
+        assert!(made.iter().flatten().all(|record| record["workload"]["work_unit"] == 60));
+        let started = |side: usize, run: usize| made[side][run]["started"].as_str().unwrap().to_owned();
+        assert!(started(0, 0) < started(1, 0) && started(1, 1) < started(0, 1), "they take turns");
+        Ok(())
+    });
+}
+
+#[test]
+fn ctrl_c_keeps_the_runs_and_the_same_command_goes_on() {
+    let folder = Folder::new();
+    let run = "run --target null: --warmup 0 --run-time 1 --update-pct 0";
+    folder.slob(format!("{run} --repeat 2 --name before")).success();
+    let (question, mut names) =
+        ("--until-decided 'operations_per_s 0 %'", (1..).map(|n| format!("after{n}")));
+    shown_within(5, || {
+        let name = names.next().unwrap();
+        let done = || runs(&folder, &name, "completed").len();
+        let series = format!("{run} --name {name} --baseline before --most 6 {question}");
+        let child = folder.start(&series);
+        wait_until("no run ended", || done() > 0);
+        signal(&child, Signal::INT);
+        let stopped = ended(child);
+        ensure(stopped.code == 130, || stopped.all())?;
+        let before = done();
+        let called = folder.slob(&series);
+        ensure(called.code == 4 && done() == 6, || called.all())?;
+        let there = format!("of {name}, of the same series, are there already");
+        assert!(before < 6 && called.stderr.contains(&there), "{}", called.stderr);
+        assert_eq!(called.stderr.matches(" of at most 6").count(), 6 - before, "{}", called.stderr);
+        // Whole, it makes no more runs, and has the same answer; so has a gate without the run that was stopped.
+        folder.slob(&series).exits(4);
+        assert_eq!(done(), 6);
+        let gate =
+            folder.slob(format!("gate {name} --baseline before --max-loss 'operations_per_s 0 %' --json"));
+        let gate: Value = serde_json::from_str(&gate.exits(4).stdout).unwrap();
+        assert_eq!(gate["runs"].as_array().unwrap().len(), 6);
+        folder.slob(series.replace("--most 6", "--most 7")).refused(&["choose another --name"]);
+        folder.slob(format!("{series} --work-unit 3")).refused(&["choose another --name"]);
+        Ok(())
+    });
+}
+
+/// Without a probe nobody knows the share of the device's ceiling.
+#[test]
+fn a_series_that_no_further_run_can_decide_ends() {
+    let folder = Folder::loaded(1, "8M");
+    let called = folder.slob("run 1 --run-time 1 --name after --until-decided 'percent_of_ceiling > 1'");
+    called.prints_and_exits(4, &["NOT KNOWN", "does not know percent_of_ceiling"]);
+    assert_eq!(runs(&folder, "after", "completed").len(), 1);
+    folder
+        .slob("run 1 --run-time 1 --name next --baseline after --until-decided 'iops 3 %'")
+        .refused(&["needs two or more"]);
+    // GATE of a run is a part of the question.
+    let called =
+        folder.slob("run 1 --run-time 1 --name gated --gate 'p99 > 100s' --until-decided complete --most 2");
+    called.prints_and_exits(1, &["operation_p99_us > 100"]);
 }
 
 #[test]

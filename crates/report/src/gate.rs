@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use serde::Serialize;
-use slob_record::{Look, Record};
+use slob_record::{Look, Record, Status};
 use slob_stats::summary::{mean, mean_interval, runs_to_tell};
 use slob_stats::{Comparison, PercentInterval};
 
@@ -153,6 +153,11 @@ pub fn requirements(text: &str) -> Result<Vec<Requirement>, BadRequirement> {
     text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(str::parse).collect()
 }
 
+/// A series until decided goes on with another run in the place of one that was interrupted.
+pub fn is_replaced(record: &Record) -> bool {
+    record.look.is_some() && record.status == Status::Interrupted
+}
+
 pub fn required_of(record: &Record) -> &str {
     let entry = record.configuration.iter().find(|entry| entry.key == "GATE");
     entry.map_or("", |entry| &entry.value)
@@ -196,6 +201,11 @@ impl Gate {
         let outcome = checks.iter().map(|check| check.outcome).max().unwrap_or(Outcome::NotKnown);
         let are_good = side.verdicts.are_good();
         Self { outcome, runs: side.ids(), baseline: baseline.ids(), confidence, look, checks, are_good }
+    }
+
+    /// True if no further run can decide: a run is BAD, or lacks a figure.
+    pub fn is_beyond_runs(&self) -> bool {
+        self.checks.iter().any(|check| check.outcome == Outcome::NotKnown && check.found.is_none())
     }
 
     /// In JUnit's XML an unknown requirement is an error.
