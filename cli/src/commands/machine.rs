@@ -17,7 +17,8 @@ use slob_facts::format::{fixed, limits, percent};
 use slob_facts::table::wrapped;
 use slob_facts::thresholds::FOREIGN_CPU;
 use slob_host::{
-    CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, ProbeEvent, ProbePlan, free_space, run_probe,
+    CpuTimes, Device, DeviceCounters, DurableWrite, HostInfo, MachineSettings, ProbeEvent, ProbePlan,
+    ProbeResult, ProbeStep, free_space, run_probe,
 };
 use slob_observe::{FoundServer, Hello, HostInterval, Observer};
 use slob_record::{SavedProbe, latest_probe, save_probe};
@@ -182,6 +183,7 @@ pub(super) fn doctor(args: &DoctorArgs, matches: &ArgMatches) -> Outcome {
     let target = settings::shown(&settings, "TARGET").unwrap_or_default();
     let mut checks = vec![build()];
     checks.extend(machine_checks());
+    checks.extend(preloaded());
     checks.push(results(&settings::results_dir(&settings)));
     let stop = interrupt::flag()?;
     let mut at_target = AtTarget { checks: Vec::new(), server: None, site: Site::Nowhere };
@@ -406,7 +408,7 @@ fn device_below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<C
         Ok(found) => {
             all.push(device("Device", found));
             let there = output::quoted(&there.display().to_string());
-            all.push(probe_of(settings, &HostInfo::read().hostname, found, server, &there));
+            all.extend(probe_of(settings, &HostInfo::read().hostname, found, server, &there));
         }
         Err(why) => all.push(Check::warning("Device", why.as_str(), FEWER_COUNTERS)),
     }
@@ -426,9 +428,9 @@ fn device(subject: &'static str, device: &Device) -> Check {
 /// Block size of a probe that is asked for no other.
 const PROBED_BLOCK: u32 = 8192;
 
-fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, there: &str) -> Check {
+fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, there: &str) -> Vec<Check> {
     let probe = latest_probe(&settings::results_dir(settings), host, device, server.block_bytes);
-    match probe.and_then(|probe| probe.result.ceiling_iops()) {
+    let ceiling = match probe.as_ref().and_then(|probe| probe.result.ceiling_iops()) {
         Some(ceiling) => Check::good("Probe", format!("the device's ceiling is {} IOPS", fixed(ceiling, 0))),
         None => {
             // A probe with blocks of another size does not count.
@@ -438,7 +440,51 @@ fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, t
             let finding = format!("the device has not been probed{of_blocks}, so its ceiling is not known");
             Check::warning("Probe", finding, format!("`slob probe {blocks}{there}`"))
         }
-    }
+    };
+    iter::once(ceiling).chain(probe.and_then(|probe| flushes(&probe.result))).collect()
+}
+
+/// A preloaded library leaves out each flush of an embedded database and of the probe.
+fn preloaded() -> Option<Check> {
+    let preloaded = std::env::var("LD_PRELOAD").ok().filter(|names| names.contains("eatmydata"))?;
+    let said = format!("LD_PRELOAD={preloaded} turns fsync off, for an embedded database and for the probe");
+    Some(Check::warning("Flushes", said, "unset LD_PRELOAD"))
+}
+
+/// Of commits by one stream.
+fn flushes(probed: &ProbeResult) -> Option<Check> {
+    /// Flash needs longer to program a page, and a disk to turn.
+    const CACHED_US: f64 = 100.0;
+    /// A disk of 5,400 turns a minute needs 11 ms for one.
+    const DEAR_US: f64 = 10_000.0;
+    /// Other programs can only add to the device's writes.
+    const LEAST_WRITES: f64 = 0.9;
+    let of_one =
+        |step: &ProbeStep| step.sessions_or_depth == 1 && step.kind.durable() == Some(DurableWrite::COMMIT);
+    let (step, figures) = probed.clean_steps().find(|(step, _)| of_one(step))?;
+    let (flushes, mean_us) = (figures.operations, figures.mean_us);
+    let said = format!(
+        "the device promised {} durable writes/s, each in {} us",
+        fixed(figures.iops, 0),
+        fixed(mean_us, 0)
+    );
+    let written = step.device.map(|device| device.used.writes);
+    let warning = |why: &str, remedy: &str| Check::warning("Flushes", format!("{said}: {why}"), remedy);
+    Some(match written.filter(|writes| (*writes as f64) < LEAST_WRITES * flushes as f64) {
+        Some(writes) => warning(
+            &format!("it saw only {writes} writes for {flushes} flushes, so most did not reach it"),
+            "find what leaves them out (LD_PRELOAD with libeatmydata, a mount option), then probe again",
+        ),
+        None if mean_us < CACHED_US => warning(
+            &format!("flash needs {CACHED_US} us to program a page, so a cache answers"),
+            "make sure that it survives a power loss, and that the hypervisor does not leave flushes out",
+        ),
+        None if mean_us > DEAR_US => warning(
+            "each commit waits that long",
+            "put the log on a faster device, or let commits share flushes",
+        ),
+        None => Check::good("Flushes", said),
+    })
 }
 
 fn direct_io(folder: &Path) -> Check {
@@ -571,7 +617,7 @@ fn server_devices(
         let far = host.ssh.as_ref().map(|ssh| format!("--observe ssh:{ssh} ")).unwrap_or_default();
         let there = format!("{far}{}", output::quoted(&beside));
         let hostname = host.info().map(|info| info.hostname.as_str()).unwrap_or_default();
-        checks.push(probe_of(settings, hostname, data, server, &there));
+        checks.extend(probe_of(settings, hostname, data, server, &there));
     }
     checks.extend(found.log.as_ref().map(|log| device("Log's device", log)));
     checks.extend(found.free_bytes.map(|free_bytes| {
@@ -588,10 +634,11 @@ fn server_devices(
 /// Measure the device behind a folder, without a database
 #[derive(Args)]
 #[command(after_help = "\
-Reads random blocks of a scratch file in that folder, then removes the file.
+Reads random blocks of a scratch file in that folder, writes durably to others, then removes them.
 The result is kept in the results folder; later runs on the same device are compared with it.
 Examples:
   slob probe /data                       the device behind a folder of this host
+  slob probe --durable only /data        how many commits per second it can promise
   slob probe --observe ssh:db1 /data     the same on the database's host; the result is kept here under its name")]
 pub(super) struct ProbeArgs {
     /// A folder on the device
@@ -600,6 +647,9 @@ pub(super) struct ProbeArgs {
     /// Measure random writes as well
     #[arg(long)]
     write: bool,
+    /// Measure durable writes, as commits are: at most ten seconds more, or all there is
+    #[arg(long, value_name = "durable", default_value = "yes", value_parser = ["yes", "no", "only"])]
+    durable: String,
     /// Read through the operating system's page cache
     #[arg(long)]
     buffered: bool,
@@ -712,13 +762,15 @@ fn probe_plan(args: &ProbeArgs) -> Result<ProbePlan, Failure> {
     if !(0.1..=3600.0).contains(&seconds_per_step) {
         return Err(usage!("--seconds is {seconds_per_step}; it must be 0.1 to 3600"));
     }
+    let unless_alone = |counts: &[u32]| if args.durable == "only" { Vec::new() } else { counts.to_vec() };
     Ok(ProbePlan {
         file_bytes: args.size_mb << 20,
         block_bytes: args.block_bytes,
         seconds_per_step,
-        sync_sessions: args.sessions.clone(),
-        async_depths: args.depths.clone(),
+        sync_sessions: unless_alone(&args.sessions),
+        async_depths: unless_alone(&args.depths),
         write: args.write,
+        durable: args.durable != "no",
         direct: !args.buffered,
         ..ProbePlan::new(&args.path)
     })
@@ -765,6 +817,8 @@ pub(super) fn observe(_: &ObserveArgs, _: &ArgMatches) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use slob_host::StepKind;
+
     use super::*;
 
     #[test]
@@ -774,5 +828,46 @@ mod tests {
         std::fs::write(folder.path().join("file"), "").unwrap();
         let refused = results(&folder.path().join("file/runs"));
         assert!(refused.grade == Grade::Problem && refused.finding.contains("--results-dir"), "{refused:?}");
+    }
+
+    #[test]
+    fn flushes_that_are_too_cheap_or_too_dear_are_found() {
+        let found = |mean_us: f64, writes: Option<u64>| {
+            let figures = serde_json::json!({"operations": 1000, "seconds": 1.0, "iops": 1e6 / mean_us, "mb_per_s": 1.0,
+                "mean_us": mean_us, "p50_us": 1.0, "p99_us": 1.0, "p999_us": 1.0, "max_us": 1.0, "cpu_us_per_op": null,
+                "latency_ns": slob_stats::Histogram::new()});
+            let step = ProbeStep {
+                kind: StepKind::DurableWrite(DurableWrite::COMMIT),
+                sessions_or_depth: 1,
+                interface: None,
+                figures: Some(serde_json::from_value(figures).unwrap()),
+                error: None,
+                note: None,
+                device: writes.map(|writes| {
+                    let mut device = DeviceCounters::default();
+                    device.used.writes = writes;
+                    device
+                }),
+            };
+            let check =
+                flushes(&ProbeResult { plan: ProbePlan::new("."), steps: vec![step], interrupted: false });
+            check.map(|check| (check.grade, check.finding)).unwrap()
+        };
+        let cases = [
+            (400.0, Some(1000), Grade::Good, "2500 durable writes/s"),
+            (400.0, Some(899), Grade::Warning, "only 899 writes for 1000 flushes"),
+            (99.0, Some(1000), Grade::Warning, "a cache answers"),
+            (99.0, None, Grade::Warning, "a cache answers"),
+            (10_001.0, None, Grade::Warning, "waits that long"),
+            (10_000.0, None, Grade::Good, "each in"),
+        ];
+        for (mean_us, writes, grade, words) in cases {
+            let (found, said) = found(mean_us, writes);
+            assert!(found == grade && said.replace(',', "").contains(words), "{mean_us} {writes:?}: {said}");
+        }
+        assert_eq!(
+            flushes(&ProbeResult { plan: ProbePlan::new("."), steps: vec![], interrupted: false }),
+            None
+        );
     }
 }

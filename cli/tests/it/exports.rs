@@ -41,6 +41,8 @@ fn records_fit_the_schema_however_the_run_ended() {
     let schema = schema();
     let folder = Folder::loaded(2, "8M");
     folder.slob("probe . --seconds 0.1 --size-mb 16 --write").success();
+    let alone = folder.slob("probe . --seconds 0.1 --durable only").prints(&["16 x 8.0 KiB", "Flushes/s"]);
+    assert!(!alone.stdout.contains("random read"), "{}", alone.stdout);
     let completed = folder.run_json("-s 2 --update-pct 20 --scan-pct 10 --run-time 2");
     assert_eq!(completed["status"]["state"], "completed");
     fits(&schema, &completed);

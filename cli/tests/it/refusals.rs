@@ -170,7 +170,7 @@ fn mistakes_have_messages_that_help() {
     folder.slob("run --target null: --run-time 1 --warmup 0 --name once").success();
     let runs =
         format!("{}/runs holds 1 run; `slob list`", fs::canonicalize(folder.path()).unwrap().display());
-    let mistakes: [(&str, i32, &[&str]); 100] = [
+    let mistakes: [(&str, i32, &[&str]); 101] = [
         ("run --target sqlite:./d --rate 100@5s", 2, &["the first rate of a schedule from 0s on"]),
         ("rnu", 2, &["'run'"]),
         ("run --target sqlite:./nowhere", 2, &["./nowhere", "slob setup"]),
@@ -220,6 +220,7 @@ fn mistakes_have_messages_that_help() {
         ("list --sort iops", 2, &["for example `slob list`"]),
         ("report --pdf", 2, &["for example `slob report`"]),
         ("trend --figure x", 2, &["for example `slob trend"]),
+        ("probe . --durable some", 2, &["'some'", "only"]),
         ("probe . --size 1", 2, &["'--size-mb'", "slob probe [OPTIONS]"]),
         // Something is missing.
         ("compare", 2, &["were not provided", "for example `slob compare latest~1 latest`"]),

@@ -273,6 +273,7 @@ impl Lead {
                 &PHYSICAL_READS_PER_DB_CPU_S,
                 &REDO_MB_PER_S,
                 &PERCENT_OF_CEILING,
+                &REDO_PERCENT_OF_CEILING,
             ],
             Self::Response => &[
                 &PHYSICAL_READS_PER_S,
@@ -284,6 +285,7 @@ impl Lead {
                 &PHYSICAL_READS_PER_DB_CPU_S,
                 &REDO_MB_PER_S,
                 &PERCENT_OF_CEILING,
+                &REDO_PERCENT_OF_CEILING,
             ],
         }
     }
@@ -663,6 +665,13 @@ figures! {
         Number(|run| device_percent_of_ceiling(run).filter(is_credible));
     PERCENT_OF_SYNC = "percent_of_sync", "Of the device's synchronous reads (%)", "%", Neither, PROBE, LOAD,
         Number(|run| ratio(100.0 * device_reads_per_s(run)?, sync_iops(run)?));
+    // A step with the number of streams that is nearest to the run's sessions.
+    DURABLE_WRITES_PER_S = "durable_writes_per_s", "Durable writes of the device", "1/s", Neither, PROBE, SET,
+        Number(|run| Some(commits_of_device(run.record)?.1));
+    // Above 100 the log's flushes are cheaper than the device's.
+    REDO_PERCENT_OF_CEILING = "redo_percent_of_ceiling", "Redo syncs, of the device's durable writes (%)", "%", Neither, PROBE, LOAD,
+        Number(|run| ratio(100.0 * run.counted_per_s(Counter::RedoSyncs)?, commits_of_device(run.record)?.1)),
+        heading: "% of device's durable writes", short: "% of durable writes";
 }
 
 fn physical_io_per_s(run: &Measured<'_>) -> Option<f64> {
@@ -790,6 +799,14 @@ fn ceiling_iops(run: &Measured<'_>) -> Option<f64> {
 
 fn sync_iops(run: &Measured<'_>) -> Option<f64> {
     probe(run)?.result.sync_iops_at(run.record.workload.sessions())
+}
+
+/// Streams and flushes/s. Size of blocks and direct I/O are those of reads. The probe is not of a log's own device.
+pub fn commits_of_device(record: &Record) -> Option<(u32, f64)> {
+    if record.observed.iter().any(|server| server.log_device.is_some()) {
+        return None;
+    }
+    record.probe.as_ref()?.result.commits_beside(record.workload.sessions())
 }
 
 /// The database's physical reads if the device was not counted.

@@ -250,7 +250,7 @@ merge_fields!(
 /// Counters of one block device: cumulative, or of an interval.
 ///
 /// The source is `stat` in sysfs (Documentation/block/stat.rst of the kernel), whose sectors have 512 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
     #[serde(flatten)]
     pub used: DeviceUse,

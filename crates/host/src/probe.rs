@@ -1,9 +1,10 @@
 //! The device probe: limits of the device, through the same file system and without a database.
 //!
 //! Steps fill a scratch file and read it at random: by sessions with one `pread` at a time, as databases do, and at a queue
-//! depth, the device's own limit.
+//! depth, the device's own limit. Further steps write as a log does, each write flushed.
 
 mod buffers;
+mod durable;
 mod queued_reads;
 mod result;
 mod scratch;
@@ -19,12 +20,13 @@ use serde::{Deserialize, Serialize};
 use slob_stats::{Histogram, nanoseconds};
 
 use self::buffers::AlignedBuffer;
+pub use self::durable::{DurableWrite, Flush};
 pub use self::result::{IoInterface, ProbeResult, ProbeStep, StepFigures};
 use self::result::{Measured, cpu_since};
 use self::scratch::{Random, Scratch};
 pub use self::sessions::BlockTransfer;
 use self::sessions::Order;
-use crate::{HostError, free_space, own_cpu};
+use crate::{Device, HostError, free_space, own_cpu};
 
 const FILL_BYTES: u64 = 1 << 20;
 
@@ -44,6 +46,9 @@ pub struct ProbePlan {
     /// Each depth is a step.
     pub async_depths: Vec<u32>,
     pub write: bool,
+    /// Writes that are flushed, at most a second for each step; false in records of older releases.
+    #[serde(default)]
+    pub durable: bool,
     /// Otherwise the page cache takes part.
     pub direct: bool,
     /// A single block stays in the CPU's cache, as with fio. A database reads into a much larger cache.
@@ -61,6 +66,7 @@ impl ProbePlan {
             sync_sessions: vec![1, 2, 4, 8, 16],
             async_depths: vec![16, 64],
             write: false,
+            durable: false,
             direct: true,
             buffer_blocks: 1,
             seed: 1,
@@ -78,7 +84,22 @@ impl ProbePlan {
         if self.write {
             all.extend(steps(StepKind::SyncWrite, &self.sync_sessions));
         }
+        if self.durable {
+            all.extend(DurableWrite::steps());
+        }
         all
+    }
+
+    /// Then no scratch file is filled: durable writes have files of their own.
+    pub fn is_durable_only(&self) -> bool {
+        self.durable && self.steps().iter().all(|step| step.kind.durable().is_some())
+    }
+
+    fn seconds_of(&self, step: StepPlan) -> f64 {
+        match step.kind {
+            StepKind::DurableWrite(_) => self.seconds_per_step.min(durable::MOST_SECONDS),
+            _ => self.seconds_per_step,
+        }
     }
 
     fn blocks(&self) -> u64 {
@@ -124,6 +145,17 @@ pub enum StepKind {
     SyncWrite,
     /// Writes of 1 MiB fill the file in order, with one flush at the end.
     SequentialWrite,
+    /// Each stream writes to a file of its own, and waits for stable storage. An operation is a flush.
+    DurableWrite(DurableWrite),
+}
+
+impl StepKind {
+    pub fn durable(self) -> Option<DurableWrite> {
+        match self {
+            Self::DurableWrite(write) => Some(write),
+            _ => None,
+        }
+    }
 }
 
 /// A live display shows it.
@@ -145,20 +177,28 @@ pub fn run_probe(
     event: &mut dyn FnMut(ProbeEvent),
     stop: &AtomicBool,
 ) -> Result<ProbeResult, HostError> {
-    let (scratch, filled) = filled(plan, event, stop)?;
+    plan.check()?;
     let mut result = ProbeResult { plan: plan.clone(), steps: Vec::new(), interrupted: false };
-    event(ProbeEvent::StepFinished(Box::new(filled.clone())));
-    result.steps.push(filled);
+    let (file, filled) = match plan.is_durable_only() {
+        true => (Scratch::create(&plan.dir)?, None),
+        false => filled(plan, event, stop).map(|(file, step)| (file, Some(step)))?,
+    };
+    if let Some(filled) = filled {
+        event(ProbeEvent::StepFinished(Box::new(filled.clone())));
+        result.steps.push(filled);
+    }
+    let device = Device::behind(&plan.dir).ok();
     let steps = plan.steps();
     for (index, step) in steps.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let seconds = plan.seconds_per_step;
+        let seconds = plan.seconds_of(*step);
         event(ProbeEvent::StepStarted { step: *step, number: index + 1, of: steps.len(), seconds });
         let done = match step.kind {
-            StepKind::AsyncRead => queued_reads::run(plan, *step, &scratch, stop),
-            _ => sessions::run(plan, *step, Order::Random, &scratch, stop),
+            StepKind::AsyncRead => queued_reads::run(plan, *step, &file, stop),
+            StepKind::DurableWrite(write) => durable::run(plan, *step, write, device.as_ref(), stop),
+            _ => sessions::run(plan, *step, Order::Random, &file, stop),
         };
         event(ProbeEvent::StepFinished(Box::new(done.clone())));
         result.steps.push(done);

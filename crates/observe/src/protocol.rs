@@ -304,6 +304,7 @@ mod tests {
             figures: Some(figures),
             error: Some("an error".into()),
             note: Some("a note".into()),
+            device: None,
         };
         let result = Box::new(ProbeResult { plan, steps: vec![step], interrupted: true });
         returns(&[

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use slob_host::{Device, ProbeResult};
+use slob_host::{Device, ProbeResult, ProbeStep};
 
 use crate::durable::durable_write;
 use crate::error::RecordError;
@@ -57,7 +57,8 @@ pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordE
 
 /// The probe with the highest ceiling, with direct I/O, at most 30 days older than the newest, and with the largest file.
 ///
-/// A small file measures the cache of a drive or an array.
+/// A small file measures the cache of a drive or an array. Durable writes come from the newest probe that has them, if this one has
+/// none.
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
     let fitting: Vec<SavedProbe> = saved(&results.join(PROBES))
         .filter(|probe: &SavedProbe| probe.is_of(host, device, block_bytes, Some(true)))
@@ -67,10 +68,23 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
     // A probe that was stopped before its first step has no ceiling.
     let size = |probe: &SavedProbe| probe.result.ceiling_iops().map(|_| probe.result.plan.file_bytes);
     let largest = fitting.iter().filter(|probe| recent(probe)).filter_map(size).max();
-    fitting
-        .into_iter()
-        .filter(|probe| recent(probe) && size(probe) == largest)
-        .max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))
+    let of_size = fitting.iter().filter(|probe| recent(probe) && size(probe) == largest);
+    let best = of_size.max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))?;
+    let mut best = best.clone();
+    if durable(&best).next().is_none() {
+        let others = fitting.iter().filter(|probe| recent(probe) && durable(probe).next().is_some());
+        if let Some(other) = others.max_by_key(|probe| probe.taken) {
+            let note = Some(format!("probed at {}", other.taken));
+            best.result
+                .steps
+                .extend(durable(other).map(|step| ProbeStep { note: note.clone(), ..step.clone() }));
+        }
+    }
+    Some(best)
+}
+
+fn durable(probe: &SavedProbe) -> impl Iterator<Item = &ProbeStep> {
+    probe.result.steps.iter().filter(|step| step.kind.durable().is_some())
 }
 
 /// Each load saves its size and duration.
@@ -131,7 +145,7 @@ fn saved<T: DeserializeOwned>(folder: &Path) -> impl Iterator<Item = T> {
 mod tests {
     use super::*;
     use serde_json::json;
-    use slob_host::ProbePlan;
+    use slob_host::{DurableWrite, ProbePlan, StepKind};
     use slob_stats::Histogram;
 
     fn device() -> Device {
@@ -192,6 +206,27 @@ mod tests {
         small.result.plan.file_bytes = 16 << 20;
         assert_eq!(chosen(&[small.clone(), large]).unwrap(), "2026-11-20T10:00:00Z");
         assert_eq!(chosen(&[small]).unwrap(), "2026-11-21T10:00:00Z");
+    }
+
+    #[test]
+    fn durable_writes_that_were_probed_alone_are_added_to_the_ceiling() {
+        let best = probe("2026-11-20T10:00:00Z", true, 1e5);
+        let alone = |taken: &str, streams| {
+            let mut alone = probe(taken, true, 1.0);
+            alone.result.steps[0].kind = StepKind::DurableWrite(DurableWrite::COMMIT);
+            alone.result.steps[0].sessions_or_depth = streams;
+            alone
+        };
+        let (older, newer) = (alone("2026-11-21T10:00:00Z", 1), alone("2026-11-22T10:00:00Z", 4));
+        let folder = tempfile::tempdir().unwrap();
+        let save = |probe: &SavedProbe| drop(save_probe(folder.path(), probe).unwrap());
+        let latest = || latest_probe(folder.path(), "h", &device(), 8192).unwrap();
+        save(&older);
+        assert_eq!(latest(), older);
+        [best, newer].iter().for_each(save);
+        let result = latest().result;
+        assert_eq!((result.ceiling_iops(), result.commits_beside(1)), (Some(1e5), Some((4, 1.0))));
+        assert_eq!(result.steps[1].note.as_deref(), Some("probed at 2026-11-22T10:00:00Z"));
     }
 
     #[test]

@@ -100,10 +100,11 @@ pub fn probe_text(probe: &SavedProbe, columns: Option<usize>) -> String {
         setup::device(&mut page, device);
     }
     device::steps(&mut page, probe);
-    page.paragraph(&match probe.result.ceiling_iops() {
-        Some(ceiling) => format!("Ceiling: {} random reads/s.", fixed(ceiling, 0)),
-        None => "Ceiling: not known, no step of random reads was completed.".into(),
-    });
+    match probe.result.ceiling_iops() {
+        Some(ceiling) => page.paragraph(&format!("Ceiling: {} random reads/s.", fixed(ceiling, 0))),
+        None if probe.result.plan.is_durable_only() => {}
+        None => page.paragraph("Ceiling: not known, no step of random reads was completed."),
+    }
     page.into_text(columns)
 }
 
@@ -269,6 +270,7 @@ fn summarised_cost(figures: &Run<'_>) -> String {
         known(per_cpu, per_cpu.heading),
         known(&figure::REDO_MB_PER_S, "redo MB/s"),
         ceiling,
+        known(&figure::REDO_PERCENT_OF_CEILING, "% of its durable writes"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

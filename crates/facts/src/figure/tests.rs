@@ -193,6 +193,22 @@ fn a_run_above_its_probe_has_no_share_of_the_ceiling() {
 }
 
 #[test]
+fn the_logs_flushes_are_compared_with_as_many_streams_on_its_device() {
+    let mut record = records::update_run();
+    record.probe = records::direct_read_run().probe;
+    let share = |record: &Record| REDO_PERCENT_OF_CEILING.of(&Figures::of(record));
+    close(DURABLE_WRITES_PER_S.of(&Figures::of(&record)), 400.0);
+    close(share(&record), 100.0 * (7_540.0 / 60.0) / 400.0);
+    // Size of blocks and direct I/O are those of reads.
+    record.probe.as_mut().unwrap().result.plan.direct = false;
+    assert!(share(&record).is_some());
+    record.counters.set(Counter::RedoSyncs, 60_000);
+    close(share(&record), 250.0);
+    record.probe.as_mut().unwrap().result.steps.retain(|step| step.kind.durable().is_none());
+    assert_eq!(share(&record), None);
+}
+
+#[test]
 fn a_probe_through_the_page_cache_is_no_ceiling() {
     let mut record = records::direct_read_run();
     record.probe.as_mut().unwrap().result.plan.direct = false;
@@ -238,7 +254,7 @@ fn values_have_the_form_of_their_figure() {
     records::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits, time_us: 140 * waits });
     let figures = Figures::of(&record);
     let shown: Vec<String> = Lead::Operation.key().iter().map(|figure| figure.show(&figures)).collect();
-    assert_eq!(shown, ["15,605", "<= 403 us", "240", "44.3 ms", "18,726", "63.4", "-"]);
+    assert_eq!(shown, ["15,605", "<= 403 us", "240", "44.3 ms", "18,726", "63.4", "-", "-"]);
     assert_eq!(PHYSICAL_READ_P99_US.cell(&figures).show(), "<= 403");
     assert_eq!(SEED.cell(&figures), Cell::Count(42));
 }

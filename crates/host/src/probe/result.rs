@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use slob_stats::Histogram;
 
-use super::{ProbePlan, StepKind, StepPlan};
-use crate::{CpuSplit, own_cpu};
+use super::{DurableWrite, ProbePlan, StepKind, StepPlan};
+use crate::{CpuSplit, DeviceCounters, own_cpu};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeResult {
     pub plan: ProbePlan,
-    /// The first one is the sequential write that fills the file.
+    /// The first one is the sequential write that fills the file, unless all writes are durable.
     pub steps: Vec<ProbeStep>,
     /// The last step is then cut short, and others are missing.
     pub interrupted: bool,
@@ -39,7 +39,15 @@ impl ProbeResult {
         Some(low_iops + share * (high_iops - low_iops))
     }
 
-    fn clean_steps(&self) -> impl Iterator<Item = (&ProbeStep, &StepFigures)> {
+    /// Single commits, by the number of streams that is nearest to these sessions.
+    pub fn commits_beside(&self, sessions: u32) -> Option<(u32, f64)> {
+        let commits =
+            self.clean_steps().filter(|(step, _)| step.kind.durable() == Some(DurableWrite::COMMIT));
+        let commits = commits.map(|(step, figures)| (step.sessions_or_depth, figures.iops));
+        commits.min_by_key(|(streams, _)| streams.abs_diff(sessions))
+    }
+
+    pub fn clean_steps(&self) -> impl Iterator<Item = (&ProbeStep, &StepFigures)> {
         let steps = self.steps.iter().filter(|step| step.error.is_none());
         steps.filter_map(|step| step.figures.as_ref().map(|figures| (step, figures)))
     }
@@ -58,12 +66,31 @@ pub struct ProbeStep {
     pub error: Option<String>,
     /// The step did not fail.
     pub note: Option<String>,
+    /// What all programs did on the device during durable writes; absent where it is unreadable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceCounters>,
 }
 
 impl ProbeStep {
+    /// Blocks of 4 KiB that the device wrote for each flush beside its data: the file system's journal, if nobody else wrote.
+    pub fn blocks_beside_data(&self) -> Option<f64> {
+        const BLOCK: f64 = 4096.0;
+        let (write, flushes) = (self.kind.durable()?, self.figures.as_ref()?.operations as f64);
+        let blocks = self.device?.used.write_bytes as f64 / BLOCK / flushes;
+        Some((blocks - (write.bytes_per_flush() as f64 / BLOCK).ceil()).max(0.0))
+    }
+
     pub(super) fn failed(step: StepPlan, error: String) -> Self {
         let StepPlan { kind, sessions_or_depth } = step;
-        Self { kind, sessions_or_depth, interface: None, figures: None, error: Some(error), note: None }
+        Self {
+            kind,
+            sessions_or_depth,
+            interface: None,
+            figures: None,
+            error: Some(error),
+            note: None,
+            device: None,
+        }
     }
 
     pub(super) fn measured(
@@ -75,7 +102,7 @@ impl ProbeStep {
         let StepPlan { kind, sessions_or_depth } = step;
         let figures = measured.into_figures();
         let error = error.or_else(|| figures.is_none().then(|| "not one operation was completed".to_owned()));
-        Self { kind, sessions_or_depth, interface: Some(interface), figures, error, note: None }
+        Self { kind, sessions_or_depth, interface: Some(interface), figures, error, note: None, device: None }
     }
 }
 
@@ -207,5 +234,36 @@ mod tests {
         let text = serde_json::to_string(&result).unwrap();
         assert!(text.contains("\"sync_read\"") && text.contains("\"figures\":null"), "{text}");
         assert_eq!(serde_json::from_str::<ProbeResult>(&text).unwrap(), result);
+        let older = text.replace("\"durable\":false,", "");
+        assert!(older != text && !older.contains("device"), "{older}");
+        assert_eq!(serde_json::from_str::<ProbeResult>(&older).unwrap(), result);
+    }
+
+    #[test]
+    fn commits_are_those_of_the_nearest_number_of_streams() {
+        let commits = StepKind::DurableWrite(DurableWrite::COMMIT);
+        let grouped = StepKind::DurableWrite(DurableWrite { records: 16, ..DurableWrite::COMMIT });
+        let mut failed = step(commits, 8, 900);
+        failed.error = Some("it broke".into());
+        let result =
+            result(vec![step(commits, 1, 200), step(commits, 4, 600), step(grouped, 6, 500), failed]);
+        assert_eq!(
+            [1, 2, 3, 100].map(|n| result.commits_beside(n).unwrap()),
+            [(1, 100.0), (1, 100.0), (4, 300.0), (4, 300.0)]
+        );
+        assert_eq!(result.ceiling_iops(), None);
+    }
+
+    #[test]
+    fn a_journal_is_what_the_device_wrote_beside_the_data() {
+        let write = |bytes, records| {
+            let kind = StepKind::DurableWrite(DurableWrite { bytes, records, ..DurableWrite::COMMIT });
+            let mut device = DeviceCounters::default();
+            device.used.write_bytes = 100 * 5 * 4096;
+            ProbeStep { device: Some(device), ..step(kind, 1, 100) }.blocks_beside_data()
+        };
+        assert_eq!([write(512, 1), write(8192, 1), write(8192, 2)], [Some(4.0), Some(3.0), Some(1.0)]);
+        assert_eq!(write(65_536, 1), Some(0.0));
+        assert_eq!(step(StepKind::SyncRead, 1, 100).blocks_beside_data(), None);
     }
 }

@@ -86,6 +86,26 @@ fn direct_reads_of_a_step_reach_the_device_one_for_one() {
 }
 
 #[test]
+fn each_flush_of_a_durable_write_reaches_the_device() {
+    let dir = tempfile::tempdir().unwrap();
+    let alone = ProbePlan { sync_sessions: vec![], async_depths: vec![], durable: true, ..plan(dir.path()) };
+    let result =
+        run_probe(&alone, &mut |_| assert_eq!(names(dir.path()), 0), &AtomicBool::new(false)).unwrap();
+    assert_eq!(result.steps.len(), DurableWrite::steps().count(), "nothing else is written or read");
+    for step in &result.steps {
+        assert_eq!(step.error, None);
+        let (write, figures) = (step.kind.durable().unwrap(), step.figures.as_ref().unwrap());
+        let mb_per_s = figures.iops * write.bytes_per_flush() as f64 / 1e6;
+        assert!(figures.operations > 0 && (figures.mb_per_s - mb_per_s).abs() < 1e-6, "{figures:?}");
+        // The kernel may wake the writer of the last one before it counts.
+        if let Some(device) = step.device.filter(|_| step.sessions_or_depth == 1) {
+            assert!(device.used.writes + 1 >= figures.operations, "{write:?}: {device:?}");
+        }
+    }
+    assert!(result.commits_beside(16).is_some_and(|(streams, _)| streams == 16));
+}
+
+#[test]
 fn a_stop_ends_the_probe_early_and_keeps_what_was_measured() {
     let dir = tempfile::tempdir().unwrap();
     let plan = ProbePlan { seconds_per_step: 3600.0, ..plan(dir.path()) };

@@ -202,10 +202,13 @@ fn cards(figures: &Run<'_>) -> Vec<Markup> {
     let logical = beside(&figure::LOGICAL_READS_PER_S, |rate| format!("; {rate} logical"));
     let each = beside(&figure::DB_CPU_US_PER_PHYSICAL_READ, |us| format!(": {us} us for each read"));
     let syncs = beside(&figure::REDO_SYNCS_PER_S, |rate| format!("; flushed to storage {rate} times/s"));
+    let durable = beside(&figure::REDO_PERCENT_OF_CEILING, |share| {
+        format!(", {share} % of the device's durable writes")
+    });
     let ceiling = beside(&figure::CEILING_IOPS, |iops| format!(" of {iops} IOPS"));
     let reads = format!("Blocks per second that the buffer cache asked for{logical}");
     let per_cpu = format!("Physical reads for each second of the database's CPU time{each}");
-    let redo = format!("Log written; MB are 10\u{2076} bytes{syncs}");
+    let redo = format!("Log written; MB are 10\u{2076} bytes{syncs}{durable}");
     let percent = format!("The run's reads from the device, in percent{ceiling} without a database");
     let no_reads = "The database does not count its physical reads.";
     let card = |figure, missing, about: String, source| figure_card(figure, figures, missing, &about, source);

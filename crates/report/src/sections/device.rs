@@ -1,6 +1,6 @@
 //! The device with the database and without.
 
-use slob_host::{ProbeResult, ProbeStep, StepFigures, StepKind};
+use slob_host::{Flush, ProbeResult, ProbeStep, StepFigures, StepKind};
 use slob_record::{Record, SavedProbe};
 
 use crate::page::{Block, Column, Page};
@@ -58,10 +58,17 @@ pub(super) fn device(page: &mut Page, figures: &Run<'_>) {
     if figure::REDO_SYNCS_PER_S.of(figures).is_some() {
         let mean = figure::REDO_SYNC_MEAN_US.of(figures);
         let mean = mean.map(|_| format!(", each in {} on average", figure::REDO_SYNC_MEAN_US.show(figures)));
+        let share = figure::REDO_PERCENT_OF_CEILING.of(figures).zip(figure::commits_of_device(record));
+        let share = share.map(|(share, (streams, per_s))| {
+            let streams = plural(streams.into(), "stream");
+            let (share, per_s) = (percent(share), fixed(per_s, 0));
+            format!(": {share} % of the {per_s} durable writes/s of {streams} without a database")
+        });
         page.paragraph(&format!(
-            "The log was flushed to stable storage {} times/s{}.",
+            "The log was flushed to stable storage {} times/s{}{}.",
             figure::REDO_SYNCS_PER_S.show(figures),
-            mean.unwrap_or_default()
+            mean.unwrap_or_default(),
+            share.unwrap_or_default()
         ));
     }
 }
@@ -94,14 +101,17 @@ pub(super) fn probe(page: &mut Page, figures: &Run<'_>) {
 pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
     let plan = &probe.result.plan;
     let how = if plan.direct { "direct I/O" } else { "through the page cache" };
-    page.paragraph(&format!(
-        "Probed on {} in {}: a file of {}, blocks of {}, {how}, {} for each step.",
-        probe.taken.strftime("%Y-%m-%d %H:%M UTC"),
-        plan.dir.display(),
-        size(plan.file_bytes),
-        size(u64::from(plan.block_bytes)),
-        seconds(plan.seconds_per_step),
-    ));
+    let of_file = match plan.is_durable_only() {
+        true => String::new(),
+        false => format!(
+            ": a file of {}, blocks of {}, {how}, {} for each step",
+            size(plan.file_bytes),
+            size(u64::from(plan.block_bytes)),
+            seconds(plan.seconds_per_step),
+        ),
+    };
+    let taken = probe.taken.strftime("%Y-%m-%d %H:%M UTC");
+    page.paragraph(&format!("Probed on {taken} in {}{of_file}.", plan.dir.display()));
     let heads = ["Number", "IOPS", "MB/s", "p50 us", "p99 us", "p99.9 us", "CPU us/op"];
     let row = |step: &ProbeStep| {
         let cell = |format: Format, of: fn(&StepFigures) -> Option<f64>| {
@@ -119,8 +129,15 @@ pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
             cell(Format::Tenths, |step| step.cpu_us_per_op),
         ]
     };
-    let rows = probe.result.steps.iter().map(row);
-    page.table(&Table::of_numbers(Column::left("Step"), heads).with_rows::<Cell>(rows));
+    let (durable, others): (Vec<_>, Vec<_>) =
+        probe.result.steps.iter().partition(|step| step.kind.durable().is_some());
+    if !others.is_empty() {
+        let rows = others.into_iter().map(row);
+        page.table(&Table::of_numbers(Column::left("Step"), heads).with_rows::<Cell>(rows));
+    }
+    if !durable.is_empty() {
+        durable_writes(page, &durable);
+    }
     for step in &probe.result.steps {
         let remarks = step.error.iter().chain(&step.note);
         let name = format!("{} {}", step_name(step), step.sessions_or_depth);
@@ -128,12 +145,46 @@ pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
     }
 }
 
-fn step_name(step: &ProbeStep) -> &'static str {
+/// How many commits the device can promise.
+fn durable_writes(page: &mut Page, steps: &[&ProbeStep]) {
+    let heads = ["Streams", "Flushes/s", "Records/s", "Mean us", "p50 us", "p99 us", "p99.9 us", "Blocks"];
+    let row = |step: &&ProbeStep| {
+        let cell = |format: Format, of: fn(&StepFigures) -> f64| format.cell(step.figures.as_ref().map(of));
+        let records = f64::from(step.kind.durable().map_or(1, |write| write.records));
+        [
+            step_name(step).into(),
+            step.sessions_or_depth.to_string().into(),
+            cell(Format::Whole, |step| step.iops),
+            Format::Whole.cell(step.figures.as_ref().map(|figures| records * figures.iops)),
+            cell(Format::Micros, |step| step.mean_us),
+            cell(Format::Micros, |step| step.p50_us),
+            cell(Format::Micros, |step| step.p99_us),
+            cell(Format::Micros, |step| step.p999_us),
+            Format::Tenths.cell(step.blocks_beside_data()),
+        ]
+    };
+    page.table(
+        &Table::of_numbers(Column::left("Durable write"), heads).with_rows::<Cell>(steps.iter().map(row)),
+    );
+    page.paragraph(
+        "A durable write is on stable storage before the next begins, as commits are: overwritten and with fdatasync, where not \
+         named. Each stream has a file. Blocks: of 4 KiB that the device wrote for a flush beside the data, for the file \
+         system's journal or other programs.",
+    );
+}
+
+fn step_name(step: &ProbeStep) -> String {
     match step.kind {
-        StepKind::SyncRead => "random read, sessions",
-        StepKind::AsyncRead => "random read, in flight",
-        StepKind::SyncWrite => "random write, sessions",
-        StepKind::SequentialWrite => "sequential write",
+        StepKind::SyncRead => "random read, sessions".into(),
+        StepKind::AsyncRead => "random read, in flight".into(),
+        StepKind::SyncWrite => "random write, sessions".into(),
+        StepKind::SequentialWrite => "sequential write".into(),
+        StepKind::DurableWrite(write) => {
+            let records = if write.records > 1 { format!("{} x ", write.records) } else { String::new() };
+            let place = if write.appended { ", appended" } else { "" };
+            let flush = if write.flush == Flush::Dsync { ", O_DSYNC" } else { "" };
+            format!("{records}{}{place}{flush}", size(write.bytes.into()))
+        }
     }
 }
 
