@@ -5,19 +5,24 @@ mod rows;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::DirBuilderExt;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
+use slob_campaign::{CAMPAIGN_FILE, STATE_FILE, State};
 use slob_engine::{Board, Value};
 use slob_record::{RUN_FILE, Record, SIGNATURE_FILE, list_runs, read_digests, run_folder};
 use slob_spec::Target;
 
 use self::rows::{Published, Rows};
 use crate::failure::Failure;
+use crate::saved::Results;
 use crate::{judged, output, registry};
 
 /// The statements that lead from each version of the tables to the next.
-const VERSIONS: [&str; 1] = [include_str!("board/v1.sql")];
+const VERSIONS: [&str; 2] = [include_str!("board/v1.sql"), include_str!("board/v2.sql")];
+/// The first version that knows in which folder a run lay.
+const HAS_FOLDERS: usize = 2;
 /// Of one statement.
 const MOST_VALUES: usize = 4000;
 
@@ -35,7 +40,7 @@ impl Publisher {
         Ok(Self { board, place })
     }
 
-    /// False if the board has it already.
+    /// False if the board has it already. A run may lie in several folders.
     pub(crate) fn publish(
         &mut self,
         run: &Path,
@@ -52,13 +57,67 @@ impl Publisher {
         let published =
             Published { record, digest: &digest, campaign, text: &text, signature: signature.as_deref() };
         self.board.begin()?;
-        match self.write(&published) {
-            Ok(is_new) => self.board.commit().map(|()| is_new).map_err(Failure::from),
+        let written = self.write(&published).and_then(|is_new| self.put_in(run, record).map(|()| is_new));
+        self.ended(written)
+    }
+
+    fn ended<T>(&mut self, written: Result<T, Failure>) -> Result<T, Failure> {
+        match written {
+            Ok(done) => self.board.commit().map(|()| done).map_err(Failure::from),
             Err(failure) => {
                 self.board.roll_back();
                 Err(failure)
             }
         }
+    }
+
+    /// Notes the folder in which a run lies.
+    fn put_in(&mut self, run: &Path, record: &Record) -> Result<(), Failure> {
+        let whole = fs::canonicalize(run_folder(run)).unwrap_or_default();
+        let folder = whole.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let Some(folder) = folder.filter(|name| is_name(name)) else { return Ok(()) };
+        let values = [folder.as_str().into(), record.id.as_str().into()];
+        let known = "SELECT run FROM slob_folders WHERE folder = ? AND run = ?";
+        if self.board.query("looking for the run's folder", known, &values)?.is_empty() {
+            insert(self.board.as_mut(), "slob_folders", "folder, run", &[values.to_vec()])?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the further one of two states of a campaign. Another campaign of the folder's name is an error.
+    pub(crate) fn publish_campaign(&mut self, folder: &Path) -> Result<(), Failure> {
+        let name = name_of(folder);
+        let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_else(|_| "{}".to_owned());
+        let [plan, state] = [CAMPAIGN_FILE, STATE_FILE].map(read);
+        self.board.begin()?;
+        let written = self.write_campaign(&name, &plan, &state);
+        self.ended(written)
+    }
+
+    fn write_campaign(&mut self, name: &str, plan: &str, state: &str) -> Result<(), Failure> {
+        let board = self.board.as_mut();
+        let known = board.query("looking for the campaign", OF_CAMPAIGN, &[name.into()])?;
+        let row = vec![name.into(), plan.into(), state.into()];
+        let Some([_, Value::Text(old)]) = known.first().map(Vec::as_slice) else {
+            return insert(board, "slob_campaigns", "folder, plan, state", &[row]);
+        };
+        let parsed = |text: &str| serde_json::from_str::<State>(text).unwrap_or_default();
+        let (own, there) = (parsed(state), parsed(old));
+        if own.goes_on_from(&there) {
+            let values = [plan.into(), state.into(), name.into()];
+            board.execute(
+                "writing the campaign",
+                "UPDATE slob_campaigns SET plan = ?, state = ? WHERE folder = ?",
+                &values,
+            )?;
+        } else if !there.goes_on_from(&own) {
+            return Err(usage!(
+                "{}: it holds another campaign of the name {name}: the runs are published, their plan is not; give the folder \
+                 another name",
+                self.place
+            ));
+        }
+        Ok(())
     }
 
     /// The caller has the lock.
@@ -84,6 +143,8 @@ impl Publisher {
         Ok(true)
     }
 }
+
+const OF_CAMPAIGN: &str = "SELECT plan, state FROM slob_campaigns WHERE folder = ?";
 
 fn open(target: &str) -> Result<(Box<dyn Board>, String), Failure> {
     let target: Target = target.parse().map_err(|error| usage!("the address of the board: {error}"))?;
@@ -151,14 +212,14 @@ fn insert(board: &mut dyn Board, table: &str, columns: &str, rows: &[Vec<Value>]
     Ok(())
 }
 
-/// A folder with the runs of a board, which commands read as a results folder. It is kept in the user's cache, so that each record
-/// is fetched once.
-pub(crate) fn fetched(target: &str) -> Result<PathBuf, Failure> {
+/// The runs of a board in a folder that commands read as a results folder, and its published folders. Records are kept in the
+/// user's cache, so that each is fetched once.
+pub(crate) fn fetched(target: &str) -> Result<Results, Failure> {
     let (mut board, place) = open(target)?;
-    let has_tables = version_of(board.as_mut()).map_err(|failure| {
+    let version = version_of(board.as_mut()).map_err(|failure| {
         usage!("{place}: it has no runs that this slob can read ({}); `slob publish --to {place}` publishes some", failure.text())
     })?;
-    checked(has_tables, &place)?;
+    let version = checked(version, &place)?;
     let folder = cache(&place)?;
     let runs = board.query("listing its runs", "SELECT id, digest FROM slob_runs ORDER BY id", &[])?;
     let mut ids = BTreeSet::new();
@@ -197,12 +258,46 @@ pub(crate) fn fetched(target: &str) -> Result<PathBuf, Failure> {
     {
         let _ = fs::remove_dir_all(gone);
     }
-    Ok(folder)
+    // Each program has its own, as the board may change meanwhile.
+    let failed = |error: io::Error| failed!("{place}: writing its folders to {}: {error}", folder.display());
+    let folders = tempfile::Builder::new().prefix(".folders-").tempdir_in(&folder).map_err(failed)?;
+    if version >= HAS_FOLDERS {
+        write_folders(board.as_mut(), &place, &folder, folders.path())?;
+    }
+    Ok(Results::of_board(folder, folders))
 }
 
-/// The published folder of a name, in the folder of a board.
-pub(crate) fn folder_in(board: &Path, name: &str) -> PathBuf {
-    board.join(".folders").join(name)
+fn write_folders(board: &mut dyn Board, place: &str, runs: &Path, folders: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| failed!("{place}: writing its folders to {}: {error}", folders.display());
+    for row in board.query("listing its folders", "SELECT folder, run FROM slob_folders", &[])? {
+        let [Value::Text(name), Value::Text(run)] = row.as_slice() else { continue };
+        let there = runs.join(run);
+        if !is_name(name) || !is_name(run) {
+            return Err(usage!("{place}: '{name}' is no name of a folder"));
+        }
+        // A run may have come after they were listed.
+        if there.is_dir() {
+            fs::create_dir_all(folders.join(name)).map_err(failed)?;
+            symlink(there, folders.join(name).join(run)).map_err(failed)?;
+        }
+    }
+    for entry in fs::read_dir(folders).map_err(failed)?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let found = board.query("reading a campaign", OF_CAMPAIGN, &[name.as_str().into()])?;
+        let Some([Value::Text(plan), Value::Text(state)]) = found.first().map(Vec::as_slice) else {
+            continue;
+        };
+        for (file, text) in [(CAMPAIGN_FILE, plan), (STATE_FILE, state)] {
+            fs::write(entry.path().join(file), text).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The last part of a folder's path, wherever it is seen from.
+pub(crate) fn name_of(folder: &Path) -> String {
+    let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// A forged id must not lead out of a folder.

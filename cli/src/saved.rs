@@ -4,14 +4,13 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use slob_record::{RecordError, find_run, find_run_in, find_runs, find_runs_in, list_runs};
-
-use crate::board;
+use tempfile::TempDir;
 
 /// A results folder, or one with the runs of a board.
-#[derive(Clone)]
 pub(crate) struct Results {
     folder: PathBuf,
-    is_board: bool,
+    /// The published folders of a board; removed at the end.
+    folders: Option<TempDir>,
 }
 
 impl Deref for Results {
@@ -24,21 +23,21 @@ impl Deref for Results {
 
 impl From<&Path> for Results {
     fn from(folder: &Path) -> Self {
-        Self { folder: folder.to_path_buf(), is_board: false }
+        Self { folder: folder.to_path_buf(), folders: None }
     }
 }
 
 impl Results {
-    pub(crate) fn of_board(folder: PathBuf) -> Self {
-        Self { folder, is_board: true }
+    pub(crate) fn of_board(folder: PathBuf, folders: TempDir) -> Self {
+        Self { folder, folders: Some(folders) }
     }
 
     /// Where a name leads if it is a path. On a board its last part is that of a published folder: a folder of this machine, which
     /// others do not have, is never read in its place.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        match self.is_elsewhere(name) {
-            true => board::folder_in(self, last_part(name)),
-            false => PathBuf::from(name),
+        match &self.folders {
+            Some(folders) if self.is_elsewhere(name) => folders.path().join(last_part(name)),
+            _ => PathBuf::from(name),
         }
     }
 
@@ -58,7 +57,7 @@ impl Results {
     }
 
     fn is_elsewhere(&self, name: &str) -> bool {
-        self.is_board && Path::new(name) != self.folder
+        self.folders.is_some() && Path::new(name) != self.folder
     }
 }
 

@@ -345,7 +345,7 @@ pub(crate) fn results_dir(settings: &Settings) -> PathBuf {
 /// With --from it is a folder with the runs of that board.
 pub(crate) fn results_dir_of(matches: &ArgMatches) -> Result<Results, Failure> {
     if let Ok(Some(board)) = matches.try_get_one::<String>(FROM) {
-        return board::fetched(board).map(Results::of_board);
+        return board::fetched(board);
     }
     Ok(results_dir(&resolve(matches, &[])?).as_path().into())
 }

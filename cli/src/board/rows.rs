@@ -1,5 +1,7 @@
 //! The rows of a run in a board: each figure with what forbids it, each verdict with its sentence.
 
+use std::collections::BTreeMap;
+
 use slob_engine::Value;
 use slob_facts::measured::{device_name, percentile_us};
 use slob_facts::{Claim, Figure, Judged, Run, Standing, figure};
@@ -129,11 +131,14 @@ fn histograms(record: &Record) -> Vec<Vec<Value>> {
     record.operations.iter().flat_map(of_kind).collect()
 }
 
+/// Of two settings of one name the last counts.
 fn settings(record: &Record) -> Vec<Vec<Value>> {
     let parameters = record.configuration.iter().map(|entry| ("parameter", &entry.key, &entry.value));
     let server = record.server.settings.iter().map(|setting| ("server", &setting.name, &setting.value));
     let row = |(kind, name, value): (&str, &String, &String)| {
         vec![record.id.as_str().into(), kind.into(), name.as_str().into(), value.as_str().into()]
     };
-    parameters.chain(server).map(row).collect()
+    let all: BTreeMap<_, _> =
+        parameters.chain(server).map(|(kind, name, value)| ((kind, name), value)).collect();
+    all.into_iter().map(|((kind, name), value)| row((kind, name, value))).collect()
 }

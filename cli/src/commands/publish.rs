@@ -16,7 +16,7 @@ use super::ledger::ledger_of;
 use super::reports::texts;
 use super::trend::trend_of_targets;
 use super::verify;
-use crate::board::{self, Publisher};
+use crate::board::{self, Publisher, name_of};
 use crate::failure::{Failure, Outcome, PARTLY};
 use crate::flags::NAMING;
 use crate::registry::{EXAMPLE_BOARD, board_forms};
@@ -67,7 +67,8 @@ pub(super) fn publish(args: &PublishArgs, matches: &ArgMatches) -> Outcome {
     let mut count = Count::default();
     let mut are_all_known = true;
     for input in &named {
-        let campaign = Folder::read(Path::new(input))?.map(|folder| name_of(&folder.path));
+        let campaign = Folder::read(Path::new(input))?.map(|folder| folder.path);
+        let name = campaign.as_deref().map(name_of);
         let runs = Runs::named(&results, [*input]);
         are_all_known &= runs.are_all_known();
         for run in runs.paths() {
@@ -78,7 +79,7 @@ pub(super) fn publish(args: &PublishArgs, matches: &ArgMatches) -> Outcome {
                     is_new |= site.add(run, &record)?;
                 }
                 if let Some(board) = &mut board {
-                    is_new |= board.publish(run, &record, campaign.as_deref())?;
+                    is_new |= board.publish(run, &record, name.as_deref())?;
                 }
                 Ok(is_new)
             };
@@ -90,6 +91,12 @@ pub(super) fn publish(args: &PublishArgs, matches: &ArgMatches) -> Outcome {
                     count.refused += 1;
                 }
             }
+        }
+        if let (Some(board), Some(campaign)) = (&mut board, &campaign)
+            && let Err(failure) = board.publish_campaign(campaign)
+        {
+            failure.messages().for_each(|message| say!("slob: {message}"));
+            count.refused += 1;
         }
     }
     let Count { new, known, refused } = count;
@@ -120,10 +127,6 @@ fn checked(run: &Path, signers: Option<&Signers>) -> Result<Record, Failure> {
             Err(usage!("{id}: {}: not published; `slob verify --run {run}` lists all checks", wrong.words))
         }
     }
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// A folder of pages, which is a results folder too.

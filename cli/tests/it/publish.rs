@@ -4,16 +4,31 @@ use std::fs;
 
 use crate::browser::Browser;
 use crate::common::{Folder, ended, mariadb, postgres, read_json, workspace};
+use mysql::prelude::Queryable;
 use serde_json::{Value, json};
 use slob_testing::jobs::TestServer;
 use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
+
+/// Samples of a second can be late on a busy machine: such a run is made again.
+fn sound_run(folder: &Folder, results: &str, line: &str) {
+    shown_within(5, || {
+        folder.slob(format!("{line} --results-dir {results}")).success();
+        let run = slob_record::list_runs(&folder.at(results)).unwrap().pop().unwrap();
+        let verified = folder.slob(format!("verify --run '{}'", run.display()));
+        ensure(verified.code == 0, || {
+            fs::remove_dir_all(&run).unwrap();
+            verified.all()
+        })
+    });
+}
 
 /// Three repeats of one test and one run of another.
 fn with_runs() -> Folder {
     let folder = Folder::loaded(1, "8M");
     for name in ["base-r1", "base-r2", "base-r3", "wide"] {
         let threads = if name == "wide" { 2 } else { 1 };
-        folder.slob(format!("run 1 -t {threads} --run-time 1 --name {name}")).success();
+        sound_run(&folder, "runs", &format!("run 1 -t {threads} --run-time 1 --name {name}"));
     }
     folder
 }
@@ -167,7 +182,7 @@ fn published_by_twenty(folder: &Folder, board: &str) {
 
 fn two_folders() -> Folder {
     let folder = with_runs();
-    folder.slob("run 1 --run-time 1 --name elsewhere --results-dir more").success();
+    sound_run(&folder, "more", "run 1 --run-time 1 --name elsewhere");
     folder
 }
 
@@ -184,6 +199,7 @@ fn a_file_of_sqlite_is_a_board_and_bad_input_changes_nothing() {
     let board = "sqlite:board.db";
     folder.slob("list --from sqlite:none.db").refused(&["`slob publish --to sqlite:none.db` publishes some"]);
     published_by_twenty(&folder, board);
+    folders_are_as_published(&folder, board);
     all_in_one(&folder);
     board_is_as_the_folder(&folder, board);
     let database = rusqlite::Connection::open(folder.at("board.db")).unwrap();
@@ -258,6 +274,7 @@ fn postgresql_is_a_board_for_twenty_publishers_at_a_time() {
     let Some(bench) = postgres(Version::V15, &[]) else { return };
     let folder = two_folders();
     published_by_twenty(&folder, &bench.target);
+    folders_are_as_published(&folder, &bench.target);
     all_in_one(&folder);
     board_is_as_the_folder(&folder, &bench.target);
     // The queries of the dashboard find the runs.
@@ -280,6 +297,7 @@ fn mariadb_is_a_board_for_twenty_publishers_at_a_time() {
     folder.slob(format!("publish runs --to {}", bench.target)).refused(&["names no database"]);
     let board = bench.target.replace("/?", "/results?");
     published_by_twenty(&folder, &board);
+    folders_are_as_published(&folder, &board);
     all_in_one(&folder);
     board_is_as_the_folder(&folder, &board);
 }
@@ -311,4 +329,152 @@ fn a_folder_of_this_machine_is_not_read_in_place_of_a_board() {
     std::os::unix::fs::symlink("own", folder.at("shared")).unwrap();
     let listed = folder.slob("list shared --columns name --csv --from sqlite:board.db").success().stdout;
     assert_eq!(listed, "name\nshared\n");
+}
+
+/// Read where none of the folders is: the same as in the folders that were published.
+fn folders_are_as_published(folder: &Folder, board: &str) {
+    let elsewhere = Folder::new();
+    let board = board.replace("sqlite:", &format!("sqlite:{}/", folder.path().display()));
+    for line in [
+        "diff runs more",
+        "diff runs more --json",
+        "compare runs more --markdown",
+        "analyze runs --by sessions --json",
+        "gate more --baseline runs --max-loss 'iops 30 %' --json",
+        "list runs more --columns id,iops,verdicts --csv",
+        "trend runs --json",
+    ] {
+        let (here, there) = (folder.slob(line), elsewhere.slob(format!("{line} --from '{board}'")));
+        assert_eq!((here.code, &here.stdout), (there.code, &there.stdout), "{line}: {}", there.stderr);
+        assert!(!here.stdout.is_empty(), "{line}: {}", here.stderr);
+    }
+}
+
+const CAMPAIGN: &str = "directory = \"c\"\nsettings = { TARGET = \"null:\", WORK_LOOP = 200, WARMUP = 0 }\nmodels = [\"all\"]\n\
+                        repeats = 2\n[[model]]\nname = \"all\"\nmetric = \"operations_per_s\"\n[[variant]]\nname = \"x\"\n\
+                        [[variant]]\nname = \"y\"\n";
+
+#[test]
+fn a_campaign_on_a_board_is_compared_as_in_its_folder() {
+    let folder = Folder::new();
+    folder.write("plan.toml", CAMPAIGN);
+    folder.slob("campaign plan.toml").success();
+    let elsewhere = Folder::new();
+    let board = format!("sqlite:{}", folder.at("board.db").display());
+    folder.slob(format!("publish c --to {board}")).success();
+    let same = |line: &str| {
+        let (here, there) = (folder.slob(line), elsewhere.slob(format!("{line} --from {board}")));
+        assert_eq!((here.code, &here.stdout), (there.code, &there.stdout), "{line}: {}", there.stderr);
+        assert!(!here.stdout.is_empty(), "{line}: {}", here.stderr);
+        here.stdout
+    };
+    assert!(same("analyze c --csv").lines().count() > 2);
+    same("analyze c --json");
+    same("compare c");
+    same("trend c --json");
+    // It went on: the board follows, and an older state does not replace a newer one.
+    let older = folder.read("c/state.json");
+    folder.write("plan.toml", &CAMPAIGN.replace("repeats = 2", "repeats = 3"));
+    folder.slob("campaign plan.toml --amend").success();
+    folder.slob(format!("publish c --to {board}")).success();
+    let newer = same("analyze c --csv");
+    let later = folder.read("c/state.json");
+    folder.write("c/state.json", &older);
+    folder.slob(format!("publish c --to {board}")).success();
+    folder.write("c/state.json", &later);
+    assert_eq!(same("analyze c --csv"), newer);
+    // Another campaign in a folder of that name.
+    let other = Folder::new();
+    other.write("plan.toml", CAMPAIGN);
+    other.slob("campaign plan.toml").success();
+    other.slob(format!("publish c --to {board}")).fails(1, &["another campaign of the name c"]);
+}
+
+/// Written by the release that had the first version of the tables.
+#[test]
+fn a_board_of_the_first_version_is_read_and_then_renewed() {
+    let folder = Folder::new();
+    let database = rusqlite::Connection::open(folder.at("board.db")).unwrap();
+    // A dump has the tables by name, not by what refers to what.
+    let dump = include_str!("../fixtures/board-v1.sql");
+    database.execute_batch(&format!("PRAGMA foreign_keys = OFF; {dump}")).unwrap();
+    let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    // Readers change nothing.
+    let before = folder.slob("list --json --from sqlite:board.db").success().stdout;
+    assert_eq!(before.matches("\"20261128T155912Z-x-all-1x1-r").count(), 2, "{before}");
+    folder.slob("diff latest~1 latest --from sqlite:board.db").success();
+    assert_eq!(count("SELECT version FROM slob_board"), 1);
+    folder.slob("run --target null: --work-loop 200 --warmup 0 --name new").success();
+    folder.slob("publish latest --to sqlite:board.db").success();
+    assert_eq!(count("SELECT version FROM slob_board"), 2);
+    assert_eq!(count("SELECT COUNT(*) FROM slob_folders WHERE folder = 'c'"), 2);
+    let listed = folder.slob("list c --columns name --csv --from sqlite:board.db").success().stdout;
+    assert_eq!(listed, "name\nx-all-1x1-r1\nx-all-1x1-r2\n");
+    assert_eq!(count("SELECT COUNT(*) FROM slob_overview"), 3);
+}
+
+/// The first version was made whole, and of the second one statement: on MySQL each of them commits.
+fn renewed_where_it_was_left(board: &str, [text, end]: [&str; 2], run: &mut dyn FnMut(&str)) {
+    let of_version = |sql: &str| sql.replace("{text}", text).replace("{end}", end);
+    let first = of_version(include_str!("../../src/board/v1.sql"));
+    let second = of_version(include_str!("../../src/board/v2.sql"));
+    let versions =
+        "CREATE TABLE slob_board (version BIGINT NOT NULL); INSERT INTO slob_board (version) VALUES (1)";
+    let old = "INSERT INTO slob_runs (id, digest, name, campaign, target, product, slob_version, status, started, started_s, ended, \
+               record) VALUES ('20261120T104500Z-old', 'x', 'old', 'c', 't', 'p', '0', 'completed', 's', 0, 'e', '{}')";
+    let made = second.split_once(';').unwrap().0;
+    for part in [first.as_str(), versions, old, made] {
+        part.split(';').map(str::trim).filter(|one| !one.is_empty()).for_each(&mut *run);
+    }
+    let folder = Folder::new();
+    folder.slob("run --target null: --work-loop 200 --warmup 0").success();
+    for said in ["1 run published", "1 were there already"] {
+        let published = folder.slob(format!("publish runs --to '{board}'")).success().stdout;
+        assert!(published.contains(said), "{published}");
+    }
+}
+
+const RENEWED: &str =
+    "SELECT COUNT(*) FROM slob_board, slob_folders WHERE version = 2 AND folder IN ('c', 'runs')";
+
+#[test]
+fn a_board_in_postgresql_is_renewed_where_it_was_left() {
+    let Some(bench) = postgres(Version::V15, &[]) else { return };
+    let mut run = |sql: &str| bench.server.run(&format!("SET ROLE plain; {sql}"));
+    renewed_where_it_was_left(&bench.target, ["TEXT", ""], &mut run);
+    assert_eq!(bench.server.number(RENEWED), 2);
+}
+
+#[test]
+fn a_board_in_mariadb_is_renewed_where_it_was_left() {
+    let Some(bench) = mariadb(&[]) else { return };
+    bench.server.sql("CREATE DATABASE results");
+    bench.server.sql("GRANT ALL ON results.* TO 'plain'");
+    let mut admin = bench.server.admin();
+    admin.query_drop("USE results").unwrap();
+    let words = ["LONGTEXT", " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin"];
+    renewed_where_it_was_left(&bench.target.replace("/?", "/results?"), words, &mut |sql| {
+        admin.query_drop(sql).unwrap();
+    });
+    assert_eq!(admin.query_first::<i64, _>(RENEWED).unwrap(), Some(2));
+}
+
+/// Two settings of a server had one name: the run could not be published.
+#[test]
+fn two_settings_of_one_name_do_not_hold_up_a_run() {
+    let folder = Folder::new();
+    folder.slob("run --target null: --work-loop 200 --warmup 0").success();
+    let mut record = read_json(folder.last_run().join("run.json"));
+    let run = folder.at("edited").join(record["id"].as_str().unwrap()).join("run.json");
+    record.as_object_mut().unwrap().retain(|key, _| !["digest", "files"].contains(&key.as_str()));
+    let settings = record["server"]["settings"].as_array_mut().unwrap();
+    settings.extend([json!({"name": "mode", "value": "first"}), json!({"name": "mode", "value": "last"})]);
+    fs::create_dir_all(run.parent().unwrap()).unwrap();
+    fs::write(&run, record.to_string()).unwrap();
+    folder.slob("publish edited --to sqlite:board.db").success();
+    let database = rusqlite::Connection::open(folder.at("board.db")).unwrap();
+    let value: String = database
+        .query_row("SELECT value FROM slob_settings WHERE name = 'mode'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(value, "last");
 }

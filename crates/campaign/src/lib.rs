@@ -13,5 +13,6 @@ pub use hook::{CommandLine, Hook, HookError, Moment};
 pub use plan::{Model, Neighbour, Order, Plan, PlanError, PlanErrors, Sessions, Variant, is_set_by_plan};
 pub use schedule::{Campaign, Member, ModelEntry, Schedule, Step, VariantEntry, clash};
 pub use store::{
-    Attempt, CAMPAIGN_FILE, CampaignError, Ended, Folder, HookFailure, MissedRun, Slot, State, Store, Trail,
+    Attempt, CAMPAIGN_FILE, CampaignError, Ended, Folder, HookFailure, MissedRun, STATE_FILE, Slot, State,
+    Store, Trail,
 };

@@ -17,7 +17,7 @@ use crate::schedule::{SCHEDULE_VERSION, Schedule, Step, changes};
 
 pub const CAMPAIGN_FILE: &str = "campaign.json";
 pub(crate) const WARM_UP_FOLDER: &str = "warm-up";
-const STATE_FILE: &str = "state.json";
+pub const STATE_FILE: &str = "state.json";
 
 /// A campaign's folder: its schedule, and what was done of it.
 #[derive(Clone, Debug)]
@@ -303,6 +303,13 @@ impl State {
     pub fn attempts_at<'a>(&'a self, step: &Step) -> impl Iterator<Item = &'a Attempt> + use<'a> {
         let key = step.key();
         self.attempts.iter().filter(move |attempt| attempt.step == key)
+    }
+
+    /// Every attempt of the other is among its own.
+    pub fn goes_on_from(&self, other: &Self) -> bool {
+        let key = |attempt: &Attempt| (attempt.step.clone(), attempt.began, attempt.run.clone());
+        let own: Vec<_> = self.attempts.iter().chain(&self.superseded).map(key).collect();
+        other.attempts.iter().chain(&other.superseded).map(key).all(|attempt| own.contains(&attempt))
     }
 
     /// Interrupted and killed attempts do not count as failures.
