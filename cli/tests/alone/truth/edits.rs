@@ -38,7 +38,7 @@ const SET: &str = r#"/host/others_cpu_s 0.0 | /host/device/device/disks/0/model 
     /name "another" | /started "2020-01-01T00:00:00Z" | /ended "2030-01-01T00:00:00Z" |
     /notes ["nothing else was at work"]"#;
 /// Files, with the words before the digit that changes.
-const DIGITS: &str = "report.txt~ceiling\n|report.txt~Memory |report.html~id=\"record\">|series.csv~\n0,1,|series.csv~\n1,1,1,|\
+const DIGITS: &str = "report.txt~writes\n|report.txt~Memory |report.html~id=\"record\">|series.csv~\n0,1,|series.csv~\n1,1,1,|\
     operations.csv~SELECT,|operations.csv~UPDATE,";
 const WORDS: [(&str, &str, &str); 4] = [
     ("report.txt", "GOOD", "BAD "),
