@@ -274,7 +274,7 @@ fn mistakes_have_messages_that_help() {
         ("setup --scale 0 1", 2, &["SCALE is '0'", "80M"]),
         ("setup 0 --target sqlite:./e", 2, &["SCHEMAS is '0'"]),
         ("list --since yesterday", 2, &["'yesterday'", "2026-11-20"]),
-        ("list --status done", 2, &["'done'", "completed, interrupted, failed"]),
+        ("list --status done", 2, &["'done'", "completed, interrupted, aborted, failed"]),
         ("list --columns nosuch", 2, &["no column 'nosuch'", "--columns help"]),
         ("gate once --require 'speed > 5'", 2, &["no figure 'speed'", "iops, read-p99"]),
         ("gate once --max-loss 5 --baseline once", 2, &["'5' is no loss", "iops 3 %"]),
