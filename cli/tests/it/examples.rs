@@ -68,14 +68,18 @@ fn the_commands_of_a_ci_give_a_gate_and_a_site_that_its_readers_accept() {
     for file in ["github-actions.yml", "gitlab-ci.yml"] {
         let script = commands(&python, file).replace("--run-time 30", "--run-time 2");
         assert!(script.contains("slob setup 2") && script.contains("--run-time 2"), "{file}: {script}");
-        let folder = Folder::new();
-        folder.script("steps", &format!("#!/bin/bash\nset -e\n{script}"));
-        let bin = PathBuf::from(SLOB).parent().unwrap().display().to_string();
-        let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
-        let mut steps = Command::new(folder.at("steps"));
-        let summary = folder.at("summary.md");
-        steps.current_dir(folder.path()).env("PATH", path).env("GITHUB_STEP_SUMMARY", summary);
-        accepts(&mut steps);
+        // A busy machine can make a run BAD, and then the gate does not know.
+        let attempt = |_| {
+            let folder = Folder::new();
+            folder.script("steps", &format!("#!/bin/bash\nset -e\n{script}"));
+            let bin = PathBuf::from(SLOB).parent().unwrap().display().to_string();
+            let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+            let mut steps = Command::new(folder.at("steps"));
+            steps.current_dir(folder.path()).env("PATH", path);
+            let output = steps.env("GITHUB_STEP_SUMMARY", folder.at("summary.md")).output().unwrap();
+            output.status.success().then_some(folder)
+        };
+        let folder = (0..5).find_map(attempt).unwrap_or_else(|| panic!("the commands of {file} fail"));
         let count = "import sys, junitparser; print(sum(suite.tests for suite in [junitparser.JUnitXml.fromfile(sys.argv[1])]))";
         let tests = accepts(Command::new(&python).args(["-c", count]).arg(folder.at("gate.xml")));
         assert_eq!(tests.trim(), "2", "{file}");
