@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use slob_campaign::{CAMPAIGN_FILE, STATE_FILE, State};
 use slob_engine::{Board, Value};
-use slob_record::{RUN_FILE, Record, SIGNATURE_FILE, list_runs, read_digests, run_folder};
+use slob_record::{
+    RUN_FILE, Record, SIGNATURE_FILE, list_runs, read_digests, record_file, run_folder, signature_file,
+};
 use slob_spec::Target;
 
 use self::rows::{Published, Rows};
@@ -23,7 +25,7 @@ use crate::{judged, output, registry};
 const VERSIONS: [&str; 2] = [include_str!("board/v1.sql"), include_str!("board/v2.sql")];
 /// The first version that knows in which folder a run lay.
 const HAS_FOLDERS: usize = 2;
-/// Of one statement.
+/// A statement has no more.
 const MOST_VALUES: usize = 4000;
 
 pub(crate) struct Publisher {
@@ -50,8 +52,8 @@ impl Publisher {
         let read = |path: &Path| {
             fs::read_to_string(path).map_err(|error| usage!("reading {}: {error}", path.display()))
         };
-        let text = read(&if run.is_dir() { run.join(RUN_FILE) } else { run.to_path_buf() })?;
-        let signature = Some(run_folder(run).join(SIGNATURE_FILE)).filter(|path| path.is_file());
+        let text = read(&record_file(run))?;
+        let signature = Some(signature_file(run)).filter(|path| path.is_file());
         let signature = signature.map(|path| read(&path)).transpose()?;
         let (digest, _) = read_digests(run)?;
         let published =
@@ -159,7 +161,7 @@ fn open(target: &str) -> Result<(Box<dyn Board>, String), Failure> {
     Ok(((board.open)(&target)?, target.to_string()))
 }
 
-/// 0 without tables.
+/// It is 0 without tables.
 fn version_of(board: &mut dyn Board) -> Result<usize, Failure> {
     let found = board.query("reading the version of its tables", "SELECT version FROM slob_board", &[])?;
     match found.first().map(|row| &row[0]) {
@@ -189,11 +191,8 @@ fn renew(board: &mut dyn Board, place: &str) -> Result<(), Failure> {
         for statement in statements.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
             board.execute(STEP, statement, &[])?;
         }
-        let version = Value::from(version as u64 + 1);
-        match version == Value::Whole(1) {
-            true => board.execute(STEP, "INSERT INTO slob_board (version) VALUES (?)", &[version])?,
-            false => board.execute(STEP, "UPDATE slob_board SET version = ?", &[version])?,
-        }
+        board.execute(STEP, "DELETE FROM slob_board", &[])?;
+        insert(board, "slob_board", "version", &[vec![Value::from(version as u64 + 1)]])?;
     }
     Ok(())
 }

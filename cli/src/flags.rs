@@ -16,6 +16,12 @@ pub(crate) const STRICT: &str = "Exit with code 1 unless every verdict is good";
 pub(crate) const NAMING: &str = "\
 A RUN is a folder, an id, `latest`, `latest~1` for the one before, a RUN_NAME, or an unambiguous part of an id.";
 
+pub(crate) fn from_board() -> Arg {
+    let help =
+        "Read the runs of this board in place of the results folder; `slob publish --to URL` publishes them";
+    Arg::new(settings::FROM).long(settings::FROM).value_name("URL").help(help).hide_short_help(true)
+}
+
 pub(crate) fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) -> Command {
     let help = "The configuration file; /dev/stdin reads it from there [default: ./slob.conf]";
     let file = Arg::new(settings::CONF_FILE).long("conf").value_name("FILE").help(help);
@@ -24,13 +30,7 @@ pub(crate) fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) ->
     let connects = params.iter().any(|param| param.key == "TARGET");
     let ask = Arg::new(settings::ASK_PASSWORD).long(settings::ASK_PASSWORD).action(ArgAction::SetTrue);
     let ask = ask.help("Prompt for the password of TARGET's user").hide_short_help(true);
-    let reads_runs = !connects && params.iter().any(|param| param.key == "RESULTS_DIR");
-    let from = Arg::new(settings::FROM).long(settings::FROM).value_name("URL").hide_short_help(true);
-    let from = from.help(
-        "Read the runs of this board in place of the results folder; `slob publish --to URL` publishes them",
-    );
     command
-        .args(reads_runs.then_some(from))
         .arg(file.value_hint(ValueHint::FilePath))
         .args(params.into_iter().filter_map(param_arg))
         .args(connects.then(|| ask.help_heading(Group::Target.to_string())))

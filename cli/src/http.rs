@@ -32,7 +32,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 type Body = Either<Full<Bytes>, Channel<Bytes>>;
 
-/// What a page may depend on of a request.
+/// A page may depend on these parts of a request.
 pub(crate) struct Asked<'a> {
     pub(crate) path: &'a str,
     pub(crate) query: Option<&'a str>,

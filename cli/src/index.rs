@@ -100,7 +100,8 @@ pub(crate) fn keep(results: &Path) {
     }
 }
 
-fn name_of(path: &Path) -> String {
+/// The last part of a path.
+pub(crate) fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

@@ -14,7 +14,7 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 use slob_facts::{Judged, Run};
-use slob_record::{RUN_FILE, Record, RecordError, SeriesWanted, read_record_with};
+use slob_record::{Record, RecordError, SeriesWanted, read_record_with, record_file};
 use slob_stats::Series;
 
 static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(|| Some(user_cache()?.join("verdicts")));
@@ -96,8 +96,7 @@ struct Made {
 
 impl Place {
     fn of(cache: &Path, run: &Path) -> Option<Self> {
-        let record = if run.is_dir() { run.join(RUN_FILE) } else { run.to_path_buf() };
-        let record = record.canonicalize().ok()?;
+        let record = record_file(run).canonicalize().ok()?;
         let made = Made { from: Stamp::of(&record)?, by: PROGRAM.clone()? };
         let mut hasher = DefaultHasher::new();
         record.hash(&mut hasher);
@@ -127,6 +126,8 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
+    use slob_record::RUN_FILE;
+
     use super::*;
 
     fn copied_run(folder: &Path) -> PathBuf {

@@ -38,7 +38,7 @@ pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Resul
     resolve_file(None, matches, extra)
 }
 
-/// By another file than that of --conf.
+/// `file` replaces that of --conf.
 pub(crate) fn resolve_file(
     file: Option<&Path>,
     matches: &ArgMatches,

@@ -21,7 +21,7 @@ pub(super) struct Published<'a> {
     pub(super) record: &'a Record,
     pub(super) digest: &'a str,
     pub(super) campaign: Option<&'a str>,
-    /// Of the record's file, byte for byte.
+    /// It is the record's file, byte for byte.
     pub(super) text: &'a str,
     pub(super) signature: Option<&'a str>,
 }
@@ -131,7 +131,7 @@ fn histograms(record: &Record) -> Vec<Vec<Value>> {
     record.operations.iter().flat_map(of_kind).collect()
 }
 
-/// Of two settings of one name the last counts.
+/// The last of several settings with one name counts.
 fn settings(record: &Record) -> Vec<Vec<Value>> {
     let parameters = record.configuration.iter().map(|entry| ("parameter", &entry.key, &entry.value));
     let server = record.server.settings.iter().map(|setting| ("server", &setting.name, &setting.value));

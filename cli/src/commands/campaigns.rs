@@ -106,7 +106,7 @@ pub(super) struct CampaignArgs {
     strict: bool,
 }
 
-/// What a campaign prints at its end: `brief` on a terminal.
+/// Prints the answer of a campaign at its end.
 fn print<A: Answer>(answer: &A, json: bool, brief: impl FnOnce() -> String) -> Result<(), Failure> {
     let text = match json {
         true => answer.json().map_err(|error| failed!("writing the comparison as JSON: {error}")),

@@ -144,7 +144,7 @@ impl UntilDecided {
         Side::of(settings, "--baseline-conf", self.most).map(Some)
     }
 
-    /// From the saved runs, in any form.
+    /// Another gate can judge the saved runs in any form.
     fn say_how_to_judge(&self, name: &str) {
         let baseline = match &self.baseline_conf {
             Some(_) => format!(" --baseline {name}-baseline"),
@@ -158,7 +158,7 @@ impl UntilDecided {
 }
 
 impl Side {
-    /// With the runs of a series that was stopped. Fails if the name has others.
+    /// Takes up the runs of a series that was stopped. Fails if the name has others.
     fn of(settings: Settings, flag: &str, most: u32) -> Result<Self, Failure> {
         let name = settings::shown(&settings, "RUN_NAME").unwrap_or_default();
         let named = runs_named(&settings::results_dir(&settings), &name)?;

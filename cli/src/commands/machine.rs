@@ -451,7 +451,7 @@ fn preloaded() -> Option<Check> {
     Some(Check::warning("Flushes", said, "unset LD_PRELOAD"))
 }
 
-/// Of commits by one stream.
+/// Judges the commits of one stream.
 fn flushes(probed: &ProbeResult) -> Option<Check> {
     /// Flash needs longer to program a page, and a disk to turn.
     const CACHED_US: f64 = 100.0;

@@ -33,8 +33,8 @@ use slob_spec::Param;
 use self::several::Several;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{
-    is_common, is_left_by_plan, is_of_demo, is_of_drop, is_of_ladder, is_of_load, is_of_plan, is_of_probe,
-    is_of_selftest, is_of_setup, is_of_verify, is_results_dir, with_params,
+    from_board, is_common, is_left_by_plan, is_of_demo, is_of_drop, is_of_ladder, is_of_load, is_of_plan,
+    is_of_probe, is_of_selftest, is_of_setup, is_of_verify, is_results_dir, with_params,
 };
 use crate::registry::{ENGINES, is_of_run};
 
@@ -58,6 +58,12 @@ fn with<A: Args + 'static>(
 ) -> Entry {
     let entry = alone(name, handler);
     Entry { command: Box::new(move || with_params((entry.command)(), is_used)), ..entry }
+}
+
+/// A command that reads saved runs, of the results folder or of a board.
+fn reading<A: Args + 'static>(name: &'static str, handler: fn(&A, &ArgMatches) -> Outcome) -> Entry {
+    let entry = with(name, is_results_dir, handler);
+    Entry { command: Box::new(move || (entry.command)().arg(from_board())), ..entry }
 }
 
 fn alone<A: Args + 'static>(name: &'static str, handler: fn(&A, &ArgMatches) -> Outcome) -> Entry {
@@ -87,11 +93,11 @@ fn all() -> Vec<Entry> {
         several(&several::REPORT),
         several(&several::LIST),
         several(&several::COMPARE),
-        with("gate", is_results_dir, reports::gate),
-        with("trend", is_results_dir, trend::trend),
+        reading("gate", reports::gate),
+        reading("trend", trend::trend),
         with("campaign", is_results_dir, campaigns::campaign),
-        with("publish", is_results_dir, publish::publish),
-        with("serve", is_results_dir, serve::serve),
+        reading("publish", publish::publish),
+        reading("serve", serve::serve),
         several(&several::SEARCH),
         with("profile", |param| is_common(param) || is_results_dir(param), profile::profile),
         with("plan", is_of_plan, searches::plan),
@@ -103,12 +109,12 @@ fn all() -> Vec<Entry> {
         with("doctor", |param| is_of_load(param) || is_of_probe(param), machine::doctor),
     ];
     let hidden = [
-        with("info", is_results_dir, reports::info),
-        with("show", is_results_dir, reports::show),
-        with("export", is_results_dir, reports::export),
-        with("diff", is_results_dir, reports::diff),
-        with("analyze", is_results_dir, analyses::analyze),
-        with("ledger", is_results_dir, ledger::ledger),
+        reading("info", reports::info),
+        reading("show", reports::show),
+        reading("export", reports::export),
+        reading("diff", reports::diff),
+        reading("analyze", analyses::analyze),
+        reading("ledger", ledger::ledger),
         with("saturate", is_of_run, searches::saturate),
         with("headroom", is_left_by_plan, searches::headroom),
         with("ladder", is_of_ladder, ladder::ladder),
@@ -128,8 +134,8 @@ fn all() -> Vec<Entry> {
 fn usual_parts() -> [Entry; 3] {
     [
         with("device", is_of_probe, machine::probe),
-        with("runs", is_results_dir, reports::list),
-        with("text", is_results_dir, reports::report),
+        reading("runs", reports::list),
+        reading("text", reports::report),
     ]
 }
 

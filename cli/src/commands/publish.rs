@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Args};
 use clap_complete::ArgValueCompleter;
 use slob_campaign::Folder;
-use slob_record::{RUN_FILE, Record, SIGNATURE_FILE, Signers, read_digests, run_folder};
+use slob_record::{RUN_FILE, Record, SIGNATURE_FILE, Signers, read_digests, record_file, signature_file};
 use slob_report::html::run_page;
 use slob_report::{Answer, HTML_REPORT, with_digest};
 
@@ -162,9 +162,8 @@ impl<'a> Site<'a> {
         let unfinished = self.0.join(format!(".{id}.unfinished"));
         let write = || {
             fs::create_dir_all(&unfinished)?;
-            let file = if run.is_dir() { run.join(RUN_FILE) } else { run.to_path_buf() };
-            fs::copy(file, unfinished.join(RUN_FILE))?;
-            let signature = run_folder(run).join(SIGNATURE_FILE);
+            fs::copy(record_file(run), unfinished.join(RUN_FILE))?;
+            let signature = signature_file(run);
             if signature.is_file() {
                 fs::copy(signature, unfinished.join(SIGNATURE_FILE))?;
             }
@@ -178,7 +177,7 @@ impl<'a> Site<'a> {
         Ok(true)
     }
 
-    /// What the site says of several runs, and the list of all.
+    /// Writes the pages of several runs, and the list of all.
     fn write_pages(&self, inputs: &[&str]) -> Result<(), Failure> {
         let page = |name: &str, html: String| output::write_output(&self.0.join(name), &html);
         page("ledger.html", ledger_of(self.0)?.html())?;

@@ -15,6 +15,7 @@ use serde_json::json;
 use slob_record::{RUN_FILE, SIGNATURE_FILE, list_runs, read_record};
 use slob_report::html::run_page;
 use slob_report::{HTML_REPORT, with_digest};
+use slob_spec::decode;
 use tokio::sync::watch;
 
 use crate::failure::{Failure, Outcome};
@@ -70,7 +71,7 @@ fn follow(folder: &Path, events: &watch::Sender<String>, stop: &AtomicBool) {
         if events.receiver_count() > 1 {
             live::watch(folder);
             let ids: Vec<String> =
-                list_runs(folder).unwrap_or_default().iter().map(|run| name_of(run)).collect();
+                list_runs(folder).unwrap_or_default().iter().map(|run| index::name_of(run)).collect();
             let now = json!({ "runs": ids, "under_way": live::runs_under_way(folder) }).to_string();
             events.send_if_modified(|last| {
                 let is_new = *last != now;
@@ -82,11 +83,7 @@ fn follow(folder: &Path, events: &watch::Sender<String>, stop: &AtomicBool) {
     }
 }
 
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Who may read.
+/// The address decides who may read.
 enum Access {
     /// Only what asks for this host: a page of elsewhere, whose name leads here, does not.
     Loopback,
@@ -180,11 +177,12 @@ impl Site {
     fn file(&self, path: &str) -> Option<Reply> {
         match path.split('/').collect::<Vec<_>>()[..] {
             [page] if page.ends_with(".html") => {
-                let path = entry(&self.folder, &decoded(page)?)?;
+                let path = entry(&self.folder, &decode(page).ok()?)?;
                 Some(Reply::Found { kind: HTML, body: fs::read(path).ok()? })
             }
             [run, file] => {
-                let run = entry(&self.folder, &decoded(run)?).filter(|run| run.join(RUN_FILE).is_file())?;
+                let run =
+                    entry(&self.folder, &decode(run).ok()?).filter(|run| run.join(RUN_FILE).is_file())?;
                 let read = |kind| Some(Reply::Found { kind, body: fs::read(entry(&run, file)?).ok()? });
                 match file {
                     RUN_FILE => read("application/json"),
@@ -207,21 +205,6 @@ fn entry(folder: &Path, name: &str) -> Option<PathBuf> {
     }
     let path = folder.join(name).canonicalize().ok()?;
     path.starts_with(folder).then_some(path)
-}
-
-/// Percent-decoded.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digits = [rest.next()?, rest.next()?];
-        bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) struct UnderWay {
     sessions: u32,
     elapsed_s: f64,
     left_s: Option<f64>,
-    /// Of the last second, with their names.
+    /// They are of the last second, and have their names.
     figures: Vec<(String, String)>,
     /// Operations per second, the last two minutes.
     rates: Vec<f64>,

@@ -50,7 +50,7 @@ const LENGTH: Kind = Kind::Duration { min_s: 1, max_s: 86_400 };
 
 #[derive(Clone, Copy, Debug)]
 struct Rule {
-    /// What ends the run.
+    /// The run ends where it holds.
     bound: Bound,
     length: Duration,
 }

@@ -24,7 +24,7 @@ pub use folder::{
 };
 pub use read::{
     SeriesWanted, find_run, find_run_in, find_runs, find_runs_in, list_runs, on_all_cpus, read_record,
-    read_record_with, read_records, record_in_page, run_folder, runs_named,
+    read_record_with, read_records, record_file, record_in_page, run_folder, runs_named, signature_file,
 };
 pub use record::*;
 pub use saved::{LoadCost, SavedLoad, SavedProbe, latest_load, latest_probe, save_load, save_probe};

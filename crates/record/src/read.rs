@@ -99,6 +99,18 @@ pub fn run_folder(run: &Path) -> &Path {
     if run.is_dir() { run } else { parent().unwrap_or(Path::new(".")) }
 }
 
+/// The file of a record that is named by itself or by its folder.
+pub fn record_file(run: &Path) -> PathBuf {
+    if run.is_dir() { run.join(RUN_FILE) } else { run.to_path_buf() }
+}
+
+/// OpenSSH puts the signature beside the file that it signs.
+pub fn signature_file(run: &Path) -> PathBuf {
+    let mut path = record_file(run).into_os_string();
+    path.push(".sig");
+    path.into()
+}
+
 /// Published runs, oldest first. A missing folder has none.
 pub fn list_runs(results: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let entries = match fs::read_dir(results) {
@@ -289,7 +301,7 @@ pub fn record_in_page(record: &Record) -> String {
 
 /// The record's file, which may be named by its folder, and its text.
 pub(crate) fn read_file(path: &Path) -> Result<(PathBuf, Vec<u8>), RecordError> {
-    let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
+    let path = record_file(path);
     let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
     Ok((path, text))
 }
@@ -317,6 +329,15 @@ pub(crate) fn json_of(text: &[u8]) -> Result<Cow<'_, [u8]>, serde_json::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The signature of the run in the folder was published with a record of another name.
+    #[test]
+    fn a_signature_is_beside_the_record_that_it_signs() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(signature_file(folder.path()), folder.path().join("run.json.sig"));
+        let other = folder.path().join("given.json");
+        assert_eq!(signature_file(&other), folder.path().join("given.json.sig"));
+    }
 
     fn page(element: &str) -> String {
         format!("<!DOCTYPE html>\n<html>{element}</html>\n")

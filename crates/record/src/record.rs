@@ -135,7 +135,7 @@ pub enum Status {
 /// Looks at a series of runs begin with the second run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Look {
-    /// From 1; 0 for the first run.
+    /// Looks count from 1; the first run has 0.
     pub number: u32,
     /// Looks after which the series ends undecided.
     pub most: u32,

@@ -8,7 +8,8 @@ use std::path::Path;
 use itertools::Itertools;
 use slob_record::{
     RUN_FILE, Record, RecordError, SIGNATURE_FILE, SignatureError, Signer, Signers, digest_of_text,
-    file_digest, read_digests, read_operations, read_record, run_folder, with_hidden_shown,
+    file_digest, read_digests, read_operations, read_record, record_file, run_folder, signature_file,
+    with_hidden_shown,
 };
 
 use crate::html::run_page;
@@ -120,9 +121,7 @@ fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
 }
 
 fn check_signature(path: &Path, signers: Option<&Signers>) -> Result<Option<Recheck>, RecordError> {
-    let record = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
-    let mut place = record.clone().into_os_string();
-    place.push(".sig");
+    let (record, place) = (record_file(path), signature_file(path));
     let signature = match fs::read(&place) {
         Ok(signature) => signature,
         Err(error) if error.kind() == ErrorKind::NotFound => {

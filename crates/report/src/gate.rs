@@ -122,7 +122,7 @@ pub struct Gate {
     pub outcome: Outcome,
     pub runs: Vec<String>,
     pub baseline: Vec<String>,
-    /// Of each interval.
+    /// Each interval has this one.
     pub confidence: Confidence,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look: Option<Looked>,

@@ -126,7 +126,7 @@ fn parameters(record: &Record) -> Settings {
     entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
 }
 
-/// What tells a run from others in a list: parameters that somebody set, limits, and the product.
+/// Parameters that somebody set, limits, and the product tell a run from others in a list.
 pub(crate) fn told_apart_by(record: &Record) -> BTreeMap<String, String> {
     let is_set = |(name, _): &(String, String)| {
         record.configuration.iter().any(|entry| entry.key == *name && !entry.origin.starts_with("default"))

@@ -216,9 +216,9 @@ impl<'a, 'b> Phases<'a, 'b> {
 
     /// Looks at the stretch since `before`.
     fn is_to_abort(&mut self, before: Option<&Sample>, operations: Interval) -> bool {
-        let Some((before, last)) = before.zip(self.last_sample.clone()) else { return false };
-        let stretch = self.stretch(before, &last);
-        let run = self.watched.take().unwrap_or_else(|| self.so_far(last));
+        let (Some(before), Some(last)) = (before, &self.last_sample) else { return false };
+        let stretch = self.stretch(before, last);
+        let run = self.watched.take().unwrap_or_else(|| self.so_far(last.clone()));
         self.measured.aborted = self.timeline.abort.add(&run, &stretch, operations);
         self.watched = Some(run);
         self.measured.aborted.is_some()

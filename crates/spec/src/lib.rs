@@ -47,7 +47,7 @@ pub use render::{init_text, markdown, to_conf_text};
 pub use settings::{Entry, Origin, Resolved, Settings};
 pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
 pub use table::Table;
-pub use target::{BadTarget, Endpoint, Target};
+pub use target::{BadTarget, Endpoint, Target, decode};
 pub use types::{
     Amount, ArrivalProcess, BadValue, Decimal, Every, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent,
     RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady, WorkUnit,

@@ -300,8 +300,8 @@ fn read_query(target: &mut Target, query: &str) -> Result<(), BadTarget> {
     Ok(())
 }
 
-/// RFC 3986, section 2.1.
-fn decode(text: &str) -> Result<String, BadTarget> {
+/// RFC 3986, section 2.1. Fails for an incomplete escape, for what is no UTF-8, and for control characters.
+pub fn decode(text: &str) -> Result<String, BadTarget> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -9,7 +9,6 @@ mod bucket;
 mod changes;
 mod comparison;
 mod histogram;
-mod looks;
 mod series;
 mod shared;
 mod shuffler;
@@ -20,9 +19,8 @@ mod trend;
 
 pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
 pub use changes::{LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
-pub use comparison::{Comparison, PercentInterval, mean_over};
+pub use comparison::{Comparison, PercentInterval, confidence_of_look, mean_over};
 pub use histogram::{Histogram, nanoseconds, nearest_rank};
-pub use looks::confidence_of_look;
 pub use series::{Merge, Point, Series, SeriesError};
 pub use shared::SharedHistogram;
 pub use shuffler::Shuffler;

@@ -59,7 +59,7 @@ fn values(row: &Row) -> Result<Vec<Value>, postgres::Error> {
             _ => row.try_get::<_, Option<String>>(at)?.map_or(Value::Null, Value::Text),
         })
     };
-    row.columns().iter().enumerate().map(|(at, column)| value((at, column))).collect()
+    row.columns().iter().enumerate().map(value).collect()
 }
 
 impl Board for PostgresBoard {

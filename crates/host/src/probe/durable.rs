@@ -21,7 +21,7 @@ const OVERWRITTEN_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DurableWrite {
-    /// Of each record.
+    /// Each record has so many.
     pub bytes: u32,
     /// Records that share a flush.
     pub records: u32,

@@ -139,7 +139,7 @@ impl IndexRow {
         }
     }
 
-    /// What each number of the row can be checked by.
+    /// Each number of the row can be checked by these.
     fn record_links(&self) -> Markup {
         let id = PreEscaped(text(&self.id));
         let digest = self.digest.as_deref().map_or_else(String::new, |digest| format!("SHA-256 {digest}"));
