@@ -121,7 +121,10 @@ fn open(plan: &ProbePlan, write: DurableWrite, file_bytes: u64) -> Result<File, 
     if !write.appended {
         let mut data = vec![0; file_bytes as usize];
         Random::new(plan.seed, DATA_STREAM).fill(&mut data);
-        let filled = scratch.reopen(false)?.write_all_at(&data, 0);
+        let file = scratch.reopen(false)?;
+        // A write pays for all blocks of its folio in the page cache, which is as large as the write that made it.
+        let mut records = (0..).step_by(write.bytes as usize).zip(data.chunks(write.bytes as usize));
+        let filled = records.try_for_each(|(offset, record)| file.write_all_at(record, offset));
         filled.map_err(HostError::io("fill a log in", &plan.dir))?;
     }
     scratch.sync()?;
