@@ -15,6 +15,7 @@ mod shuffler;
 mod steadiness;
 mod student;
 pub mod summary;
+mod token_bucket;
 mod trend;
 
 pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
@@ -28,4 +29,5 @@ pub use steadiness::{
     LastWindows, STALL_SHARE, STEADY_VARIATION, Steadiness, SteadyRule, SteadyWatch, TREND_PERCENT,
     WILD_VARIATION,
 };
+pub use token_bucket::TokenBucket;
 pub use trend::{Drift, RobustTrend};
