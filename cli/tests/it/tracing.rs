@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use slob_testing::postgres::Version;
+use slob_testing::tries::{Seen, ensure, shown_within};
 use slob_testing::{Sshd, as_nobody, available};
 
 use crate::common::{Folder, SLOB, assert_contains, operations, postgres, unwrapped};
@@ -53,7 +54,7 @@ fn a_trace_behind_the_window_leaves_it_alone_and_sees_each_read_of_sqlite() {
     assert!(by_kernel_us < 1.05 * by_database_us, "{by_kernel_us} us of {by_database_us} us");
     let id = record["id"].as_str().unwrap();
     let report = unwrapped(&folder.slob(format!("report {id}")).success().stdout);
-    let clock = "that a read takes by the database's clock:";
+    let clock = "by the database's clock: ";
     assert_contains(&report, &["Where a read's time goes", clock, "behind the window"]);
 }
 
@@ -71,6 +72,70 @@ fn a_trace_within_the_window_sees_the_backends_of_postgresql() {
     let reads = record["counters"]["physical_reads"].as_u64().unwrap();
     assert!(reads > 100 && calls as f64 > 0.95 * reads as f64, "{calls} calls, {reads} reads");
     assert!(count(&record, "sync") > 0, "commits flush the log");
+}
+
+/// The kernel's calls that force the log are the database's, within 5 % of its own time, and their parts within the calls.
+fn forces_the_log(record: &Value, syncs: u64, time_us: f64) -> Seen {
+    let calls = count(record, "log_sync");
+    let spans = ["log_submit", "log_in_queue", "log_in_device", "log_flush", "log_journal", "log_wake_up"];
+    let parts_us: f64 = spans.iter().map(|span| sum_us(record, span)).sum();
+    let calls_us = sum_us(record, "log_sync");
+    let figures = || {
+        format!(
+            "{calls} calls of {syncs}: {parts_us:.0} us in parts of {calls_us:.0}, {time_us:.0} by the database"
+        )
+    };
+    let (agrees, is_whole) = ((calls_us / time_us - 1.0).abs() < 0.05, parts_us <= 1.001 * calls_us);
+    ensure(syncs > 50 && calls.abs_diff(syncs) <= 5 + syncs / 50 && agrees && is_whole, figures)
+}
+
+#[test]
+fn the_ladder_of_a_commit_adds_up_to_what_sqlite_says() {
+    let folder = Folder::loaded(1, "8M");
+    let record = shown_within(3, || {
+        let record = folder.run_json("-s 1 -t 2 --update-pct 100 --work-unit 2 --run-time 1 --trace");
+        if is_traced(&record) {
+            let syncs = &record["trace"]["latencies"]["redo_sync"];
+            let time_us = syncs["sum"].as_f64().unwrap() / 1e3;
+            forces_the_log(&record, syncs["count"].as_u64().unwrap(), time_us)?;
+        }
+        Ok(record)
+    });
+    if !is_traced(&record) {
+        return;
+    }
+    let (commits, counted) =
+        (&record["trace"]["latencies"]["commit"], &record["trace"]["counters"]["commits"]);
+    assert_eq!(commits["count"], *counted, "{commits}");
+    let within_us = sum_us(&record, "log_sync") + sum_us(&record, "log_write");
+    let whole_us = commits["sum"].as_f64().unwrap() / 1e3;
+    assert!(within_us < whole_us, "{within_us} us of {whole_us} us");
+    let report =
+        unwrapped(&folder.slob(format!("report {}", record["id"].as_str().unwrap())).success().stdout);
+    let words = ["Where a commit's time goes", "A commit takes", "The log carries", "with 2 sessions"];
+    assert_contains(&report, &words);
+}
+
+#[test]
+fn the_ladder_of_a_commit_adds_up_to_what_postgresql_says() {
+    let Some(bench) = postgres(Version::V15, &[("track_wal_io_timing", "on"), ("autovacuum", "off")]) else {
+        return;
+    };
+    bench.setup(1, "8M");
+    let record = shown_within(3, || {
+        let record = bench.run("-t 2 --update-pct 100 --work-unit 2 --run-time 2 --trace=window");
+        if is_traced(&record) {
+            let counter = |name: &str| record["trace"]["counters"][name].as_u64().unwrap();
+            forces_the_log(&record, counter("redo_syncs"), counter("redo_sync_time_ns") as f64 / 1e3)?;
+        }
+        Ok(record)
+    });
+    if !is_traced(&record) {
+        return;
+    }
+    let id = record["id"].as_str().unwrap();
+    let report = unwrapped(&bench.folder.slob(format!("report {id}")).success().stdout);
+    assert_contains(&report, &["Where a commit's time goes", "The log carries"]);
 }
 
 #[test]

@@ -118,6 +118,8 @@ pub struct Clues {
     pub data: Option<PathBuf>,
     /// Relative paths start at its working directory.
     pub log: Option<PathBuf>,
+    /// Files of the log, and folders with nothing else; some may be missing. Relative paths start there too.
+    pub log_files: Vec<PathBuf>,
     /// Advice if its process has no huge pages.
     pub small_pages: Option<String>,
 }

@@ -75,6 +75,8 @@ merge_fields!(WaitTotal: waits, time_us);
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum LatencyKind {
+    /// One commit, as its session waits for it.
+    Commit,
     /// One physical read of the data.
     PhysicalRead,
     /// One physical write of the data.

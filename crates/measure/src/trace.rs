@@ -40,11 +40,27 @@ pub enum Span {
     NeighbourRead,
     /// Others' writes on these devices, with the kernel's own.
     NeighbourWrite,
+    /// Calls that write into the log without requests.
+    LogWrite,
+    /// Calls that force the log: fsync, fdatasync, and writes that caused requests.
+    LogSync,
+    /// Time from such a call to its first queued request.
+    LogSubmit,
+    /// From there to the driver.
+    LogInQueue,
+    /// From the driver to the last answer with data.
+    LogInDevice,
+    /// Flushes of the device's cache, from the queue to the answer.
+    LogFlush,
+    /// Time from the call's own last answer to that of the file system's journal.
+    LogJournal,
+    /// Time from the last answer to the end of the call.
+    LogWakeUp,
 }
 
 impl Span {
     /// All spans by their numbers.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 21] = [
         Self::ReadFromCache,
         Self::ReadFromDevice,
         Self::ReadWaited,
@@ -58,6 +74,14 @@ impl Span {
         Self::Sync,
         Self::NeighbourRead,
         Self::NeighbourWrite,
+        Self::LogWrite,
+        Self::LogSync,
+        Self::LogSubmit,
+        Self::LogInQueue,
+        Self::LogInDevice,
+        Self::LogFlush,
+        Self::LogJournal,
+        Self::LogWakeUp,
     ];
 
     /// Name in records.

@@ -84,6 +84,7 @@ impl LocalObserver {
         if let Some(tracer) = &self.tracer {
             // Processes beyond the kernel's table are not traced.
             let _ = tracer.watch(self.servers.iter().flatten().flat_map(Server::processes));
+            let _ = tracer.watch_logs(self.servers.iter().flatten().flat_map(Server::log_files));
         }
     }
 

@@ -258,6 +258,7 @@ mod tests {
             has_children: true,
             data: Some("/srv".into()),
             log: Some("/log".into()),
+            log_files: vec!["/log".into()],
             small_pages: Some("advice".into()),
         };
         let plan = ProbePlan::new("/srv");

@@ -121,6 +121,12 @@ impl Server {
         children.into_iter().chain([pid]).collect()
     }
 
+    pub(crate) fn log_files(&self) -> impl Iterator<Item = PathBuf> {
+        let pid = self.found.pid;
+        let on_this_host = move |path: &PathBuf| Some(on_this_host(pid, &absolute(pid, path)?));
+        self.clues.log_files.iter().filter_map(on_this_host)
+    }
+
     /// The sums go on, with the new process from its start.
     fn find_again(&mut self) -> Option<()> {
         // Age and child were those of the last process.

@@ -239,7 +239,7 @@ pub fn eventful_run() -> Record {
         seconds: Some(61.5),
         pairs: vec![ReportedPair { what: "Logical reads/s".into(), ours: 86_400.0, reported: 86_000.0 }],
     });
-    traced(record, 0)
+    with_commits(traced(record, 0))
 }
 
 /// Its sessions could not connect, so nearly everything is absent.
@@ -358,6 +358,27 @@ pub fn durations(of: &[(u64, u64)]) -> Histogram {
     let mut durations = Histogram::new();
     of.iter().for_each(|(us, n)| durations.record_n(us * 1000, *n));
     durations
+}
+
+/// Adds 2,000 commits of 1,000 us to the trace. Two share a flush, which takes 1,160 us by the kernel, and writes the log in one call.
+pub fn with_commits(mut record: Record) -> Record {
+    let spans = [
+        (Span::LogWrite, 40),
+        (Span::LogSync, 1160),
+        (Span::LogSubmit, 20),
+        (Span::LogInQueue, 10),
+        (Span::LogInDevice, 170),
+        (Span::LogFlush, 800),
+        (Span::LogJournal, 100),
+        (Span::LogWakeUp, 40),
+    ];
+    if let Some(trace) = &mut record.trace {
+        let counted = [(Counter::Commits, 2000), (Counter::RedoSyncs, 1000)];
+        counted.into_iter().for_each(|(counter, value)| trace.counters.set(counter, value));
+        trace.latencies.set(LatencyKind::Commit, durations(&[(1000, 2000)]));
+        trace.kernel.spans.extend(spans.map(|(span, us)| (span, durations(&[(us, 1000)]))));
+    }
+    record
 }
 
 /// Reads took 200 us by the database, 180 in the call and 120 in the device; `cached` of 1000 took 2 us in the page cache.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use btfparse::{Error, ErrorKind, Offset, Readable, TypeInformation, TypeVariant};
+use btfparse::{Error, ErrorKind, Integer32Value, Offset, Readable, TypeInformation, TypeVariant};
 
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
@@ -20,6 +20,26 @@ pub(crate) struct Layout {
     pub(crate) subject: i16,
     /// Argument with the bio of `block_bio_backmerge`, which those kernels have elsewhere.
     pub(crate) merged_bio: i16,
+    /// Bits of a bio that flush the device's cache, or write past it.
+    pub(crate) durable_bits: i32,
+    pub(crate) file: FileLayout,
+}
+
+/// The way from a system call to the file that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileLayout {
+    /// The first argument, which lives on beside the result.
+    pub(crate) argument: i32,
+    pub(crate) task_files: i32,
+    pub(crate) files_table: i32,
+    pub(crate) table_files: i32,
+    pub(crate) inode: i32,
+    pub(crate) entry: i32,
+    pub(crate) parent: i32,
+    pub(crate) entry_inode: i32,
+    pub(crate) number: i32,
+    pub(crate) file_system: i32,
+    pub(crate) device: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +85,37 @@ impl Layout {
             task_waits: need("task_struct", "nvcsw")?,
             subject: last_argument("block_rq_issue")?,
             merged_bio: last_argument("block_bio_backmerge")?,
+            durable_bits: bit(&types, "__REQ_PREFLUSH")? | bit(&types, "__REQ_FUA")?,
+            file: FileLayout {
+                argument: need("pt_regs", if cfg!(target_arch = "aarch64") { "orig_x0" } else { "di" })?,
+                task_files: need("task_struct", "files")?,
+                files_table: need("files_struct", "fdt")?,
+                table_files: need("fdtable", "fd")?,
+                inode: need("file", "f_inode")?,
+                entry: need("file", "f_path")? + need("path", "dentry")?,
+                parent: need("dentry", "d_parent")?,
+                entry_inode: need("dentry", "d_inode")?,
+                number: need("inode", "i_ino")?,
+                file_system: need("inode", "i_sb")?,
+                device: need("super_block", "s_dev")?,
+            },
         })
     }
+}
+
+fn bit(types: &TypeInformation, name: &str) -> Result<i32, String> {
+    let found = types.id_of("req_flag_bits").and_then(|id| match types.from_id(id)? {
+        TypeVariant::Enum(bits) => {
+            let named = bits.named_value_list().iter().find(|named| named.name == name)?;
+            let shift = match named.value {
+                Integer32Value::Signed(shift) => u32::try_from(shift).ok()?,
+                Integer32Value::Unsigned(shift) => shift,
+            };
+            1_i32.checked_shl(shift)
+        }
+        _ => None,
+    });
+    found.ok_or_else(|| format!("this kernel's `enum req_flag_bits` has no `{name}`"))
 }
 
 fn arguments(types: &TypeInformation, tracepoint: &str) -> Option<i16> {

@@ -14,13 +14,15 @@ mod programs;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 
 use slob_measure::{KernelTrace, Requests, SlowReads, Span};
 use slob_stats::{BUCKETS, Histogram};
 
 use bpf::{Attached, Counters, Hash, attach};
 use kernel::Layout;
-use programs::{ENTRY_WORDS, SYSTEM_CALLS};
+use programs::{BIO_WORDS, SYSTEM_CALLS, THREAD_WORDS};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
@@ -50,6 +52,8 @@ const CALLS: [(libc::c_long, Call); 15] = [
 ];
 
 const SLOTS: usize = BUCKETS.next_power_of_two();
+/// Spans that find a place.
+const PLACES: usize = Span::ALL.len().next_power_of_two();
 /// Powers of two of the joint distribution, as bits of an index.
 const JOINT_BITS: i32 = 6;
 /// Slow reads take a microsecond to more than a minute.
@@ -57,6 +61,7 @@ const SLOW: std::ops::Range<usize> = 10..37;
 const PROCESSES: u32 = 8192;
 /// Each kind of request of a device is an entry.
 const DEVICES: u32 = 2048;
+const LOGS: u32 = 8192;
 /// Threads, and bios in flight, as powers of two.
 const THREAD_BITS: i32 = 15;
 const BIO_BITS: i32 = 15;
@@ -69,6 +74,10 @@ pub(crate) struct Maps {
     joint: Counters,
     processes: Hash<4, 4>,
     devices: Hash<4, 4>,
+    /// Files of logs, and folders of such files, by inode and device.
+    logs: Hash<16, 4>,
+    /// The last time at which the kernel itself, as for a journal, had made data durable.
+    journal: Counters,
     threads: Counters,
     bios: Counters,
     by_device: Hash<8, 16>,
@@ -114,6 +123,19 @@ impl Tracer {
     /// Watches more processes from now on. Fails if the kernel refuses more of them.
     pub fn watch(&self, processes: impl IntoIterator<Item = u32>) -> io::Result<()> {
         processes.into_iter().try_for_each(|pid| self.maps.processes.set(pid.to_ne_bytes(), [0; 4]))
+    }
+
+    /// Splits calls that write or force these files, or files in these folders. Paths that lead nowhere are left out. Fails if
+    /// the kernel refuses more of them.
+    pub fn watch_logs(&self, paths: impl IntoIterator<Item = PathBuf>) -> io::Result<()> {
+        paths.into_iter().filter_map(|path| fs::metadata(path).ok()).try_for_each(|file| {
+            let device = file.dev();
+            let device = libc::major(device) << 20 | libc::minor(device);
+            let mut key = [0; 16];
+            key[..8].copy_from_slice(&file.ino().to_ne_bytes());
+            key[8..12].copy_from_slice(&device.to_ne_bytes());
+            self.maps.logs.set(key, [0; 4])
+        })
     }
 
     /// Counts others' requests on devices, by major and minor number. Fails if the kernel refuses more of them.
@@ -178,13 +200,15 @@ impl Maps {
     fn new() -> io::Result<Self> {
         let maps = Self {
             calls: Counters::new(SYSTEM_CALLS)?,
-            histograms: Counters::new(16 * SLOTS)?,
-            sums: Counters::new(16)?,
+            histograms: Counters::new(PLACES * SLOTS)?,
+            sums: Counters::new(PLACES)?,
             joint: Counters::new(1 << (2 * JOINT_BITS))?,
             processes: Hash::new(PROCESSES)?,
             devices: Hash::new(DEVICES)?,
-            threads: Counters::new(ENTRY_WORDS << THREAD_BITS)?,
-            bios: Counters::new(ENTRY_WORDS << BIO_BITS)?,
+            logs: Hash::new(LOGS)?,
+            journal: Counters::new(1)?,
+            threads: Counters::new(THREAD_WORDS << THREAD_BITS)?,
+            bios: Counters::new(BIO_WORDS << BIO_BITS)?,
             by_device: Hash::new(DEVICES)?,
         };
         for (number, call) in CALLS {
@@ -246,7 +270,7 @@ mod tests {
     /// Entries of bios that were queued and not completed.
     fn held(tracer: &Tracer) -> usize {
         let words = tracer.maps.bios.read();
-        words.chunks(ENTRY_WORDS).filter(|entry| entry[programs::BIO_ADDRESS] != 0).count()
+        words.chunks(BIO_WORDS).filter(|entry| entry[programs::BIO_ADDRESS] != 0).count()
     }
 
     /// A request took the age of a flush or a merged bio that had had its address before.

@@ -7,7 +7,7 @@ use crate::asm::Helper::{CurrentPidTgid, CurrentTask, KtimeNs, MapLookup, MapUpd
 use crate::asm::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use crate::asm::Width::{Eight, Four};
 use crate::asm::{Assembler, If, Label, Op, Register};
-use crate::kernel::{BioDevice, Layout};
+use crate::kernel::{BioDevice, FileLayout, Layout};
 use crate::{BIO_BITS, Call, JOINT_BITS, Maps, THREAD_BITS};
 use slob_measure::Span;
 use slob_stats::BUCKETS;
@@ -24,6 +24,10 @@ mod thread {
     pub(super) const IDENTITY: i16 = 48;
     /// Context switches before the call.
     pub(super) const WAITS: i16 = 56;
+    /// The rest is 0 until it happens.
+    pub(super) const FIRST_ISSUED: i16 = 64;
+    pub(super) const FLUSH_QUEUED: i16 = 72;
+    pub(super) const FLUSHED: i16 = 80;
 }
 
 /// A request is known by its first bio.
@@ -39,13 +43,15 @@ mod bio {
     pub(super) const ENTERED: i16 = 40;
     /// 0 if the entry is free.
     pub(super) const ADDRESS: i16 = 48;
+    /// Such a request completes a second time, when the device's cache is flushed.
+    pub(super) const DURABLE: i16 = 56;
 }
 
 #[cfg(test)]
 pub(crate) const BIO_ADDRESS: usize = bio::ADDRESS as usize / 8;
 
-pub(crate) const ENTRY_WORDS: usize = 8;
-const ENTRY_BITS: i32 = 6;
+pub(crate) const THREAD_WORDS: usize = 16;
+pub(crate) const BIO_WORDS: usize = 8;
 
 pub(crate) const SYSTEM_CALLS: usize = 512;
 
@@ -53,6 +59,7 @@ const OP_MASK: i32 = 0xff;
 const WRITE: i32 = 1;
 const LAST_BUCKET: i32 = BUCKETS as i32 - 1;
 const SPANS: i32 = Span::ALL.len() as i32;
+const PLACES: i32 = crate::PLACES as i32;
 /// Shorter writes are messages of other kinds.
 const SHORTEST_WRITE: i32 = 512;
 
@@ -80,7 +87,14 @@ pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.load(Eight, R1, R10, -16);
     asm.store(Eight, R6, thread::WAITS, R1);
     asm.op_imm(Op::Mov, R1, 0);
-    for field in [thread::REQUESTS, thread::COMPLETED, thread::IN_DEVICE] {
+    for field in [
+        thread::REQUESTS,
+        thread::COMPLETED,
+        thread::IN_DEVICE,
+        thread::FIRST_ISSUED,
+        thread::FLUSH_QUEUED,
+        thread::FLUSHED,
+    ] {
         asm.store(Eight, R6, field, R1);
     }
     asm.store(Eight, R6, thread::CALL, R8);
@@ -91,8 +105,10 @@ pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
 
 pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
     let mut asm = Assembler::default();
-    let [out, own, write, sync, no_request, waited] = std::array::from_fn(|_| asm.label());
+    let [out, own, write, into_log, sync, forced, no_request, waited] = std::array::from_fn(|_| asm.label());
     asm.load(Eight, R7, R1, 8);
+    asm.load(Eight, R2, R1, 0);
+    asm.store(Eight, R10, ARGUMENTS, R2);
     current_thread(&mut asm, maps);
     asm.op(Op::Mov, R6, R1);
     jump_if_held(&mut asm, (R6, thread::IDENTITY), R0, own);
@@ -140,34 +156,146 @@ pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
     count(&mut asm, maps, Span::ReadWaited);
     asm.jump(out);
     asm.place(write);
-    asm.jump_if(If::SignedAtMost, R7, SHORTEST_WRITE - 1, out);
+    asm.jump_if(If::SignedAtMost, R7, 0, out);
+    asm.jump_if(If::SignedAtMost, R7, SHORTEST_WRITE - 1, into_log);
     count(&mut asm, maps, Span::Write);
+    asm.place(into_log);
+    jump_unless_log(&mut asm, maps, &layout.file, out);
+    asm.load(Eight, R1, R6, thread::REQUESTS);
+    asm.jump_if(If::NotEqual, R1, 0, forced);
+    count(&mut asm, maps, Span::LogWrite);
     asm.jump(out);
     asm.place(sync);
     count(&mut asm, maps, Span::Sync);
+    jump_unless_log(&mut asm, maps, &layout.file, out);
+    asm.place(forced);
+    split_log_sync(&mut asm, maps);
     asm.place(out);
     asm.exit();
     asm.finish()
+}
+
+/// The stack of `leave` holds the address of the call's arguments.
+const ARGUMENTS: i16 = -64;
+
+/// Jumps if neither the call's file nor its folder belong to the log. `R6` and `R8` survive.
+fn jump_unless_log(asm: &mut Assembler, maps: &Maps, layout: &FileLayout, no: Label) {
+    const POINTER: i16 = -80;
+    const KEY: i16 = -48;
+    let yes = asm.label();
+    asm.load(Eight, R7, R10, ARGUMENTS);
+    probe(asm, R7, layout.argument, -72, 8);
+    asm.call(CurrentTask);
+    asm.op(Op::Mov, R7, R0);
+    let follow = |asm: &mut Assembler, offset: i32| {
+        probe(asm, R7, offset, POINTER, 8);
+        asm.load(Eight, R7, R10, POINTER);
+    };
+    [layout.task_files, layout.files_table, layout.table_files]
+        .iter()
+        .for_each(|offset| follow(asm, *offset));
+    asm.load(Four, R1, R10, -72);
+    asm.op_imm(Op::Shl, R1, 3);
+    asm.op(Op::Add, R7, R1);
+    follow(asm, 0);
+    asm.jump_if(If::Equal, R7, 0, no);
+    asm.op(Op::Mov, R9, R7);
+    follow(asm, layout.inode);
+    probe(asm, R7, layout.number, KEY, 8);
+    follow(asm, layout.file_system);
+    probe(asm, R7, layout.device, KEY + 8, 4);
+    asm.op_imm(Op::Mov, R1, 0);
+    asm.store(Four, R10, KEY + 12, R1);
+    lookup(asm, maps.logs.as_fd(), KEY);
+    asm.jump_if(If::NotEqual, R0, 0, yes);
+    asm.op(Op::Mov, R7, R9);
+    [layout.entry, layout.parent, layout.entry_inode].iter().for_each(|offset| follow(asm, *offset));
+    probe(asm, R7, layout.number, KEY, 8);
+    lookup(asm, maps.logs.as_fd(), KEY);
+    asm.jump_if(If::Equal, R0, 0, no);
+    asm.place(yes);
+}
+
+/// The call of `R6` took `R8` ns until the time at -16. Its own requests come first, then those of the journal, which it waits
+/// for.
+fn split_log_sync(asm: &mut Assembler, maps: &Maps) {
+    const NOW: i16 = -16;
+    const LAST: i16 = -56;
+    let [queued, flushed, own, no_journal, out] = std::array::from_fn(|_| asm.label());
+    let minus = |asm: &mut Assembler, field: i16| {
+        asm.load(Eight, R1, R6, field);
+        asm.op(Op::Sub, R8, R1);
+    };
+    count(asm, maps, Span::LogSync);
+    asm.load(Eight, R1, R6, thread::ENTERED);
+    asm.store(Eight, R10, LAST, R1);
+    asm.load(Eight, R1, R6, thread::REQUESTS);
+    asm.jump_if(If::Equal, R1, 0, own);
+    asm.load(Eight, R8, R6, thread::FIRST_QUEUED);
+    asm.store(Eight, R10, LAST, R8);
+    minus(asm, thread::ENTERED);
+    count(asm, maps, Span::LogSubmit);
+    asm.load(Eight, R8, R6, thread::FIRST_ISSUED);
+    asm.jump_if(If::Equal, R8, 0, queued);
+    minus(asm, thread::FIRST_QUEUED);
+    count(asm, maps, Span::LogInQueue);
+    asm.load(Eight, R8, R6, thread::COMPLETED);
+    asm.store(Eight, R10, LAST, R8);
+    minus(asm, thread::FIRST_ISSUED);
+    count(asm, maps, Span::LogInDevice);
+    asm.place(queued);
+    asm.load(Eight, R8, R6, thread::FLUSHED);
+    asm.jump_if(If::Equal, R8, 0, own);
+    asm.load(Eight, R1, R10, LAST);
+    asm.op(Op::Sub, R8, R1);
+    asm.jump_if(If::SignedAtMost, R8, 0, flushed);
+    asm.load(Eight, R8, R6, thread::FLUSHED);
+    asm.store(Eight, R10, LAST, R8);
+    asm.place(flushed);
+    asm.load(Eight, R8, R6, thread::FLUSHED);
+    minus(asm, thread::FLUSH_QUEUED);
+    count(asm, maps, Span::LogFlush);
+    asm.place(own);
+    asm.array_value(R1, maps.journal.as_fd(), 0);
+    asm.load(Eight, R7, R1, 0);
+    asm.load(Eight, R8, R10, NOW);
+    asm.op(Op::Sub, R8, R7);
+    asm.jump_if(If::SignedAtMost, R8, -1, no_journal);
+    asm.op(Op::Mov, R8, R7);
+    asm.load(Eight, R1, R10, LAST);
+    asm.op(Op::Sub, R8, R1);
+    asm.jump_if(If::SignedAtMost, R8, 0, no_journal);
+    asm.store(Eight, R10, LAST, R7);
+    count(asm, maps, Span::LogJournal);
+    asm.place(no_journal);
+    asm.load(Eight, R8, R10, LAST);
+    minus(asm, thread::ENTERED);
+    asm.jump_if(If::SignedAtMost, R8, 0, out);
+    asm.load(Eight, R8, R10, NOW);
+    asm.load(Eight, R1, R10, LAST);
+    asm.op(Op::Sub, R8, R1);
+    count(asm, maps, Span::LogWakeUp);
+    asm.place(out);
 }
 
 /// The arguments are `block_bio_queue([queue,] bio)`.
 pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     const ENTERED: i16 = -48;
     const THREAD: i16 = -56;
+    const DURABLE: i16 = -64;
+    const BYTES: i16 = -72;
     let mut asm = Assembler::default();
-    let [out, forgotten, has_data, thread, own, chosen, write, neighbours_write] =
+    let [out, forgotten, thread, has_data, own, chosen, write, neighbours_write] =
         std::array::from_fn(|_| asm.label());
     asm.load(Eight, R6, R1, 8 * layout.subject);
     probe(&mut asm, R6, layout.bio_flags, -24, 4);
     asm.load(Four, R7, R10, -24);
+    asm.op(Op::Mov, R1, R7);
+    asm.op_imm(Op::And, R1, layout.durable_bits);
+    asm.store(Eight, R10, DURABLE, R1);
     asm.op_imm(Op::And, R7, OP_MASK);
     asm.jump_if(If::Above, R7, WRITE, forgotten);
-    asm.jump_if(If::NotEqual, R7, WRITE, has_data);
-    // A flush without data is issued by a request of the kernel's own.
-    probe(&mut asm, R6, layout.bio_bytes, -24, 4);
-    asm.load(Four, R1, R10, -24);
-    asm.jump_if(If::Equal, R1, 0, forgotten);
-    asm.place(has_data);
+    probe(&mut asm, R6, layout.bio_bytes, BYTES, 4);
     device(&mut asm, layout, -32);
     asm.call(KtimeNs);
     asm.op(Op::Mov, R9, R0);
@@ -181,6 +309,9 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.jump_if(If::NotEqual, R0, 0, own);
     lookup(&mut asm, maps.devices.as_fd(), -32);
     asm.jump_if(If::Equal, R0, 0, forgotten);
+    // The kernel issues a request of its own for a flush without data.
+    asm.load(Four, R1, R10, BYTES);
+    asm.jump_if(If::Equal, R1, 0, forgotten);
     asm.jump_if(If::Equal, R7, WRITE, neighbours_write);
     asm.op_imm(Op::Mov, R7, Span::NeighbourRead as i32);
     asm.jump(chosen);
@@ -198,6 +329,10 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.op(Op::Mov, R3, R2);
     asm.op_imm(Op::Add, R3, 1);
     asm.store(Eight, R1, thread::REQUESTS, R3);
+    asm.load(Four, R3, R10, BYTES);
+    asm.jump_if(If::NotEqual, R3, 0, has_data);
+    asm.store(Eight, R1, thread::FLUSH_QUEUED, R9);
+    asm.place(has_data);
     asm.jump_if(If::NotEqual, R2, 0, own);
     asm.store(Eight, R1, thread::FIRST_QUEUED, R9);
     asm.place(own);
@@ -215,7 +350,7 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.store(Eight, R1, bio::DEVICE_HISTOGRAM, R7);
     asm.load(Four, R2, R10, -32);
     asm.store(Eight, R1, bio::DEVICE, R2);
-    for (field, from) in [(bio::THREAD, THREAD), (bio::ENTERED, ENTERED)] {
+    for (field, from) in [(bio::THREAD, THREAD), (bio::ENTERED, ENTERED), (bio::DURABLE, DURABLE)] {
         asm.load(Eight, R2, R10, from);
         asm.store(Eight, R1, field, R2);
     }
@@ -280,16 +415,32 @@ pub(crate) fn issued(maps: &Maps, layout: &Layout) -> Vec<u8> {
 /// The arguments are `block_rq_complete(request, status, bytes)`.
 pub(crate) fn completed(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
-    let [out, own, same] = std::array::from_fn(|_| asm.label());
+    let [out, flushed, own, journal, issued] = std::array::from_fn(|_| asm.label());
     asm.load(Eight, R7, R1, 0);
     first_bio(&mut asm, maps, layout, out);
-    asm.load(Eight, R1, R6, bio::BYTES);
-    asm.jump_if(If::Equal, R1, 0, out);
-    asm.op_imm(Op::Mov, R1, 0);
-    asm.store(Eight, R6, bio::ADDRESS, R1);
     asm.call(KtimeNs);
     asm.store(Eight, R10, -24, R0);
     asm.op(Op::Mov, R8, R0);
+    asm.op_imm(Op::Mov, R2, 0);
+    asm.load(Eight, R1, R6, bio::BYTES);
+    asm.jump_if(If::NotEqual, R1, 0, issued);
+    asm.load(Eight, R1, R6, bio::DURABLE);
+    asm.jump_if(If::Equal, R1, 0, out);
+    asm.store(Eight, R6, bio::ADDRESS, R2);
+    asm.load(Eight, R0, R6, bio::THREAD);
+    asm.jump_if(If::Equal, R0, 0, journal);
+    thread_of_bio(&mut asm, maps, out);
+    asm.store(Eight, R1, thread::FLUSHED, R8);
+    asm.load(Eight, R2, R1, thread::FLUSH_QUEUED);
+    asm.jump_if(If::NotEqual, R2, 0, out);
+    asm.load(Eight, R2, R1, thread::COMPLETED);
+    asm.store(Eight, R1, thread::FLUSH_QUEUED, R2);
+    asm.jump(out);
+    asm.place(issued);
+    asm.load(Eight, R1, R6, bio::DURABLE);
+    asm.jump_if(If::NotEqual, R1, 0, flushed);
+    asm.store(Eight, R6, bio::ADDRESS, R2);
+    asm.place(flushed);
     asm.load(Eight, R1, R6, bio::SINCE);
     asm.op(Op::Sub, R8, R1);
     asm.jump_if(If::SignedAtMost, R8, -1, out);
@@ -297,22 +448,42 @@ pub(crate) fn completed(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.jump_if(If::Above, R7, SPANS - 1, out);
     count_at(&mut asm, maps, R7);
     by_device(&mut asm, maps);
+    asm.op_imm(Op::Mov, R1, 0);
+    asm.store(Eight, R6, bio::BYTES, R1);
     asm.load(Eight, R0, R6, bio::THREAD);
-    asm.jump_if(If::Equal, R0, 0, out);
-    thread_entry(&mut asm, maps);
-    jump_if_held(&mut asm, (R1, thread::IDENTITY), R0, own);
-    asm.jump(out);
-    asm.place(own);
-    asm.load(Eight, R2, R6, bio::ENTERED);
-    jump_if_held(&mut asm, (R1, thread::ENTERED), R2, same);
-    asm.jump(out);
-    asm.place(same);
+    asm.jump_if(If::Equal, R0, 0, own);
+    thread_of_bio(&mut asm, maps, out);
     asm.load(Eight, R2, R10, -24);
     asm.store(Eight, R1, thread::COMPLETED, R2);
     asm.atomic_add(R1, thread::IN_DEVICE, R8);
+    asm.load(Eight, R3, R1, thread::FIRST_ISSUED);
+    asm.jump_if(If::NotEqual, R3, 0, out);
+    asm.load(Eight, R3, R6, bio::SINCE);
+    asm.store(Eight, R1, thread::FIRST_ISSUED, R3);
+    asm.jump(out);
+    asm.place(own);
+    asm.load(Eight, R1, R6, bio::DURABLE);
+    asm.jump_if(If::Equal, R1, 0, out);
+    asm.place(journal);
+    asm.load(Eight, R2, R10, -24);
+    asm.array_value(R1, maps.journal.as_fd(), 0);
+    asm.store(Eight, R1, 0, R2);
     asm.place(out);
     asm.exit();
     asm.finish()
+}
+
+/// Sets `R1` to the entry of the thread `R0`; jumps if it no longer waits for the bio of `R6`.
+fn thread_of_bio(asm: &mut Assembler, maps: &Maps, no: Label) {
+    let (own, same) = (asm.label(), asm.label());
+    thread_entry(asm, maps);
+    jump_if_held(asm, (R1, thread::IDENTITY), R0, own);
+    asm.jump(no);
+    asm.place(own);
+    asm.load(Eight, R2, R6, bio::ENTERED);
+    jump_if_held(asm, (R1, thread::ENTERED), R2, same);
+    asm.jump(no);
+    asm.place(same);
 }
 
 /// The request of `R6` took `R8` ns; `R7` is the histogram.
@@ -351,7 +522,7 @@ fn current_thread(asm: &mut Assembler, maps: &Maps) {
 fn thread_entry(asm: &mut Assembler, maps: &Maps) {
     asm.op(Op::Mov, R3, R0);
     asm.op_imm(Op::And, R3, (1 << THREAD_BITS) - 1);
-    asm.op_imm(Op::Shl, R3, ENTRY_BITS);
+    asm.op_imm(Op::Mul, R3, 8 * THREAD_WORDS as i32);
     asm.array_value(R1, maps.threads.as_fd(), 0);
     asm.op(Op::Add, R1, R3);
 }
@@ -377,7 +548,7 @@ fn bio_entry(asm: &mut Assembler, maps: &Maps, address: Register) {
     asm.op_imm(Op::Mul, R3, SPREAD);
     asm.op_imm(Op::Shl, R3, 32);
     asm.op_imm(Op::Shr, R3, 64 - BIO_BITS);
-    asm.op_imm(Op::Shl, R3, ENTRY_BITS);
+    asm.op_imm(Op::Mul, R3, 8 * BIO_WORDS as i32);
     asm.array_value(R1, maps.bios.as_fd(), 0);
     asm.op(Op::Add, R1, R3);
 }
@@ -466,7 +637,7 @@ fn count_at(asm: &mut Assembler, maps: &Maps, which: Register) {
     // The verifier follows values and not what they mean.
     asm.op_imm(Op::And, R9, 0xfff);
     asm.op(Op::Mov, R1, which);
-    asm.op_imm(Op::And, R1, 0xf);
+    asm.op_imm(Op::And, R1, PLACES - 1);
     asm.op_imm(Op::Shl, R1, 12);
     asm.op(Op::Add, R9, R1);
     asm.op_imm(Op::Shl, R9, 3);
@@ -475,7 +646,7 @@ fn count_at(asm: &mut Assembler, maps: &Maps, which: Register) {
     asm.op_imm(Op::Mov, R2, 1);
     asm.atomic_add(R1, 0, R2);
     asm.op(Op::Mov, R2, which);
-    asm.op_imm(Op::And, R2, 0xf);
+    asm.op_imm(Op::And, R2, PLACES - 1);
     asm.op_imm(Op::Shl, R2, 3);
     asm.array_value(R1, maps.sums.as_fd(), 0);
     asm.op(Op::Add, R1, R2);

@@ -16,6 +16,8 @@ use crate::sql::{Ask, InStep};
 /// The sampler's connection, one to cancel with, and one that reads.
 pub(crate) const OTHERS: u64 = 3;
 const PROCESSES: [&str; 2] = ["mariadbd", "mysqld"];
+/// MySQL has a folder since 8.0.30, MariaDB one file since 10.5.
+const LOG_FILES: [&str; 3] = ["#innodb_redo", "ib_logfile0", "ib_logfile1"];
 
 impl Monitored for Connector {
     /// Cloned servers may share all of it.
@@ -52,6 +54,7 @@ impl Monitored for Connector {
         let client = ask("SELECT HOST FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")?;
         let Some(data) = places.get::<PathBuf>(1) else { return Ok(Clues::default()) };
         let in_data = |path: String| data.join(path);
+        let log = log.get(1).map(in_data);
         Ok(Clues {
             names: PROCESSES.map(str::to_owned).to_vec(),
             age_s: uptime.get(1),
@@ -59,7 +62,8 @@ impl Monitored for Connector {
             client_port: client.get::<String>(0).and_then(|client| client.rsplit_once(':')?.1.parse().ok()),
             socket: places.get(2).map(in_data),
             pid_file: places.get(0).map(in_data),
-            log: log.get(1).map(in_data),
+            log_files: log.iter().flat_map(|home| LOG_FILES.map(|name| home.join(name))).collect(),
+            log,
             data: Some(data.clone()),
             ..Clues::default()
         })

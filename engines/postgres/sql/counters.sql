@@ -37,8 +37,18 @@ SELECT d.blks_hit + d.blks_read AS logical_reads,
        , (SELECT num_done FROM pg_stat_checkpointer) AS checkpoints
 -- Writes and forced writes of the log.
 -- versions 14 to 17
-       , (SELECT wal_write FROM pg_stat_wal) AS redo_writes, (SELECT wal_sync FROM pg_stat_wal) AS redo_syncs
+       , (SELECT wal_write FROM pg_stat_wal) AS redo_writes, (SELECT wal_sync FROM pg_stat_wal) AS redo_syncs,
+       CASE WHEN current_setting('track_wal_io_timing')::boolean
+            THEN (SELECT (wal_write_time * 1e6)::bigint FROM pg_stat_wal) END AS redo_write_time_ns,
+       CASE WHEN current_setting('track_wal_io_timing')::boolean
+            THEN (SELECT (wal_sync_time * 1e6)::bigint FROM pg_stat_wal) END AS redo_sync_time_ns
 -- versions 18 to 99
        , (SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal') AS redo_writes,
-       (SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal') AS redo_syncs
+       (SELECT sum(fsyncs)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal') AS redo_syncs,
+       CASE WHEN current_setting('track_wal_io_timing')::boolean
+            THEN (SELECT (sum(write_time) * 1e6)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal')
+            END AS redo_write_time_ns,
+       CASE WHEN current_setting('track_wal_io_timing')::boolean
+            THEN (SELECT (sum(fsync_time) * 1e6)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal')
+            END AS redo_sync_time_ns
 -- versions 13 to 99

@@ -39,7 +39,7 @@ impl Monitored for Connector {
     /// Only the data directory needs rights.
     fn clues(client: &mut Client) -> Result<Clues> {
         let row = client.row("asking for the server's processes", include_str!("../sql/clues.sql"))?;
-        let directory = data_directory(client);
+        let log = data_directory(client).as_deref().unwrap_or(Path::new(".")).join(LOG);
         Ok(Clues {
             names: vec!["postgres".into()],
             age_s: row.get(1),
@@ -48,7 +48,8 @@ impl Monitored for Connector {
             child: row.get(0),
             has_children: true,
             data: table_folder(client, None),
-            log: Some(directory.as_deref().unwrap_or(Path::new(".")).join(LOG)),
+            log: Some(log.clone()),
+            log_files: vec![log],
             small_pages: row.get(4).map(|_: u8| SMALL_PAGES.into()),
             ..Clues::default()
         })

@@ -1,5 +1,6 @@
 //! The engine: one folder of schemas, and the counts of its sessions.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::{fs, io};
 
@@ -124,6 +125,7 @@ impl Engine for SqliteEngine {
         ]);
         let events = events(&io, &sums);
         let latencies = [
+            (LatencyKind::Commit, self.0.commits()),
             (LatencyKind::PhysicalRead, io.page_reads.ns),
             (LatencyKind::PhysicalWrite, io.page_writes.ns),
             (LatencyKind::RedoSync, io.log_syncs.ns),
@@ -152,7 +154,11 @@ impl Engine for SqliteEngine {
     }
 
     fn locations(&self) -> Vec<ServerLocation> {
-        vec![ServerLocation::embedded(Some(self.0.place.folder.clone()))]
+        let mut location = ServerLocation::embedded(Some(self.0.place.folder.clone()));
+        // SQLite makes it for the first connection.
+        let log = |(_, path): &(SchemaNo, PathBuf)| PathBuf::from(format!("{}-wal", path.display()));
+        location.clues.log_files = target::schema_files(&self.0.place).iter().flatten().map(log).collect();
+        vec![location]
     }
 }
 

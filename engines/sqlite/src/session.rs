@@ -1,5 +1,6 @@
 //! A session: its connections to schemas, the operations on them, and checkpoints of the write-ahead log.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::ffi::{
     SQLITE_BUSY, SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_RESTART, SQLITE_DBSTATUS_CACHE_HIT,
-    SQLITE_DBSTATUS_CACHE_MISS, SQLITE_INTERRUPT, SQLITE_LOCKED, SQLITE_OK, sqlite3, sqlite3_db_status,
-    sqlite3_wal_checkpoint_v2, sqlite3_wal_hook,
+    SQLITE_DBSTATUS_CACHE_MISS, SQLITE_INTERRUPT, SQLITE_LOCKED, SQLITE_OK, sqlite3, sqlite3_commit_hook,
+    sqlite3_db_status, sqlite3_wal_checkpoint_v2, sqlite3_wal_hook,
 };
 use rusqlite::{Connection, ErrorCode, InterruptHandle};
 use slob_engine::{
@@ -18,7 +19,7 @@ use slob_engine::{
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp, UpdateText};
 use slob_server::{Kind, homes};
 use slob_spec::RedoStress;
-use slob_stats::nanoseconds;
+use slob_stats::{Histogram, SharedHistogram, nanoseconds};
 
 use crate::counts::{SessionCounts, Tally};
 use crate::error::failed;
@@ -43,6 +44,12 @@ pub(crate) struct Inner {
 impl Inner {
     pub(crate) fn write_turn(&self, schema: SchemaNo) -> Arc<WriteTurn> {
         Arc::clone(lock(&self.turns).entry(schema).or_default())
+    }
+
+    pub(crate) fn commits(&self) -> Histogram {
+        let mut commits = Histogram::new();
+        lock(&self.turns).values().for_each(|turn| commits.merge(&turn.commits.snapshot()));
+        commits
     }
 }
 
@@ -167,17 +174,21 @@ impl Drop for SqliteSession {
 pub(crate) struct WriteTurn {
     is_taken: Mutex<bool>,
     freed: Condvar,
+    /// Only the session whose turn it is records: its wait for the turn, and SQLite's time.
+    pub(crate) commits: SharedHistogram,
 }
 
 impl WriteTurn {
-    fn take(self: &Arc<Self>, counts: &SessionCounts) -> HeldTurn {
+    fn take(self: &Arc<Self>, clock: &CommitClock) -> HeldTurn {
         let mut is_taken = lock(&self.is_taken);
+        clock.waited_ns.set(0);
         if *is_taken {
             let start = Instant::now();
             let waited = self.freed.wait_while(is_taken, |is_taken| *is_taken);
             is_taken = waited.unwrap_or_else(PoisonError::into_inner);
-            counts.write_waits.add(1);
-            counts.write_wait_ns.add(nanoseconds(start.elapsed()));
+            clock.waited_ns.set(nanoseconds(start.elapsed()));
+            clock.counts.write_waits.add(1);
+            clock.counts.write_wait_ns.add(clock.waited_ns.get());
         }
         *is_taken = true;
         HeldTurn(Arc::clone(self))
@@ -193,14 +204,22 @@ impl Drop for HeldTurn {
     }
 }
 
-/// Drop order matters: statements before the connection, and the counts, which its hook writes, after it.
+/// SQLite's hooks write it.
+struct CommitClock {
+    counts: Arc<SessionCounts>,
+    turn: Arc<WriteTurn>,
+    waited_ns: Cell<u64>,
+    begun: Cell<Option<Instant>>,
+}
+
+/// Drop order matters: statements before the connection, and the clock, which its hooks write, after it.
 struct Link {
     select: Statement,
     scan: Option<Statement>,
     update: Option<Update>,
     connection: Connection,
-    turn: Arc<WriteTurn>,
     transaction: Option<HeldTurn>,
+    clock: Box<CommitClock>,
     counts: Arc<SessionCounts>,
 }
 
@@ -232,10 +251,18 @@ impl Link {
                 .with_advice("put the data on a local file system with shared memory maps"));
         }
         let failed = |error: rusqlite::Error| file.failed("preparing statements for", &error);
-        // SAFETY: the statements, the connection and the counts become fields of one Link, which drops them in the order that
+        let counts = Arc::clone(counts);
+        let clock = CommitClock {
+            counts: Arc::clone(&counts),
+            turn,
+            waited_ns: Cell::default(),
+            begun: Cell::default(),
+        };
+        let clock = Box::new(clock);
+        // SAFETY: the statements, the connection and the clock become fields of one Link, which drops them in the order that
         // each needs and uses them only through &mut.
         let (select, scan, update) = unsafe {
-            install_checkpoints(&file.connection, counts);
+            install_hooks(&file.connection, &clock);
             let prepare = |sql| Statement::prepare(&file.connection, sql);
             let scan = plan.scans.then(|| prepare(include_str!("../sql/scan.sql"))).transpose();
             let update =
@@ -247,7 +274,7 @@ impl Link {
             )
         };
         let SchemaFile { connection, .. } = file;
-        Ok(Self { select, scan, update, connection, turn, transaction: None, counts: Arc::clone(counts) })
+        Ok(Self { select, scan, update, connection, transaction: None, clock, counts })
     }
 
     fn select(&mut self, range: KeyRange) -> rusqlite::Result<u64> {
@@ -268,7 +295,7 @@ impl Link {
     fn update(&mut self, range: KeyRange, stamp: Stamp, commits: bool) -> rusqlite::Result<Option<u64>> {
         let Some(update) = &mut self.update else { return Ok(None) };
         if self.transaction.is_none() {
-            let turn = self.turn.take(&self.counts);
+            let turn = self.clock.turn.take(&self.clock);
             if commits {
                 let rows = update.run(range, stamp)?;
                 drop(turn);
@@ -366,20 +393,36 @@ pub(crate) const CHECKPOINT_PAGES: c_int = 1000;
 const RESTART_PAGES: c_int = 16_384;
 
 /// # Safety
-/// `counts` must live until the connection is closed.
-unsafe fn install_checkpoints(connection: &Connection, counts: &Arc<SessionCounts>) {
-    // SAFETY: the connection is open; SQLite passes the pointer to `on_commit` on the thread that commits, and
-    // forgets it when the connection closes.
-    unsafe { sqlite3_wal_hook(connection.handle(), Some(on_commit), Arc::as_ptr(counts).cast_mut().cast()) };
+/// `clock` must live until the connection is closed, at its address.
+unsafe fn install_hooks(connection: &Connection, clock: &CommitClock) {
+    let clock = std::ptr::from_ref(clock).cast_mut().cast();
+    // SAFETY: the connection is open; SQLite passes the pointer to the hooks on the thread that commits, and forgets it
+    // when the connection closes.
+    unsafe {
+        sqlite3_commit_hook(connection.handle(), Some(before_commit), clock);
+        sqlite3_wal_hook(connection.handle(), Some(on_commit), clock);
+    }
+}
+
+/// Returns 0, as anything else would roll back.
+unsafe extern "C" fn before_commit(clock: *mut c_void) -> c_int {
+    // SAFETY: `install_hooks` was given a clock that outlives the connection.
+    unsafe { &*clock.cast::<CommitClock>() }.begun.set(Some(Instant::now()));
+    0
 }
 
 /// The statement is committed whatever this returns, so only failures of the files may be returned.
 unsafe extern "C" fn on_commit(
-    counts: *mut c_void,
+    clock: *mut c_void,
     db: *mut sqlite3,
     name: *const c_char,
     pages: c_int,
 ) -> c_int {
+    // SAFETY: `install_hooks` was given a clock that outlives the connection.
+    let clock = unsafe { &*clock.cast::<CommitClock>() };
+    if let Some(begun) = clock.begun.take() {
+        clock.turn.commits.record(clock.waited_ns.take() + nanoseconds(begun.elapsed()));
+    }
     if pages < CHECKPOINT_PAGES {
         return SQLITE_OK;
     }
@@ -390,8 +433,7 @@ unsafe extern "C" fn on_commit(
     match rc & 0xff {
         SQLITE_OK => {
             if in_log == copied {
-                // SAFETY: `install_checkpoints` was given counts that outlive the connection.
-                unsafe { &*counts.cast::<SessionCounts>() }.checkpoints.add(1);
+                clock.counts.checkpoints.add(1);
             }
             SQLITE_OK
         }
@@ -404,7 +446,7 @@ unsafe extern "C" fn on_commit(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rusqlite::ffi::{sqlite3_commit_hook, sqlite3_interrupt};
+    use rusqlite::ffi::sqlite3_interrupt;
 
     /// The last check for interrupts of the statement is over, the checkpoint's is not.
     unsafe extern "C" fn interrupt(db: *mut c_void) -> c_int {
@@ -417,22 +459,27 @@ mod tests {
     fn an_interrupted_checkpoint_does_not_fail_the_committed_update() {
         crate::initialise().unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let counts = Arc::<SessionCounts>::default();
+        let clock = CommitClock {
+            counts: Arc::default(),
+            turn: Arc::default(),
+            waited_ns: Cell::default(),
+            begun: Cell::default(),
+        };
         let connection = Connection::open(dir.path().join("t.db")).unwrap();
         let sql = "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; CREATE TABLE t(x)";
         connection.execute_batch(sql).unwrap();
         let insert = format!("INSERT INTO t VALUES(zeroblob({}))", 4096 * (CHECKPOINT_PAGES + 50));
-        // SAFETY: the connection is open, and closed before the counts go.
+        // SAFETY: the connection is open, and closed before the clock goes.
         unsafe {
-            install_checkpoints(&connection, &counts);
+            install_hooks(&connection, &clock);
             let db = connection.handle();
             sqlite3_commit_hook(db, Some(interrupt), db.cast());
             connection.execute_batch(&insert).unwrap();
-            assert_eq!(counts.checkpoints.get(), 0, "it was interrupted");
+            assert_eq!(clock.counts.checkpoints.get(), 0, "it was interrupted");
             sqlite3_commit_hook(db, None, std::ptr::null_mut());
         }
         connection.execute_batch("INSERT INTO t VALUES(1)").unwrap();
-        assert_eq!(counts.checkpoints.get(), 1, "the next commit does it");
+        assert_eq!(clock.counts.checkpoints.get(), 1, "the next commit does it");
         let rows: i64 = connection.query_row("SELECT COUNT(*) FROM t", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 2);
         drop(connection);

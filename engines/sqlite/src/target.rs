@@ -123,7 +123,7 @@ pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>> 
     })
 }
 
-fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>> {
+pub(crate) fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>> {
     if !place.folder.exists() {
         return Ok(Vec::new());
     }

@@ -26,10 +26,12 @@ pub(crate) fn groups(record: &Record, figures: &Run<'_>) -> Vec<Section> {
     latency.extend([percentiles(record), read_histogram(record)]);
     let waits = [top_events(figures)].into_iter().chain(sessions(record)).collect();
     let group = |id: &str, title: &str, charts| Section::new(id, title).charts(charts);
-    let ladder = group("ladder-of-a-read", "Where a read's time goes", crate::ladder::charts(record));
+    let (of_reads, of_commits) =
+        (crate::ladder::charts_of_reads(record), crate::ladder::charts_of_commits(record));
     let groups = [
         group("latency", "Latency", latency),
-        ladder,
+        group("ladder-of-a-read", "Where a read's time goes", of_reads),
+        group("ladder-of-a-commit", "Where a commit's time goes", of_commits),
         group("throughput", "Throughput", vec![reads(&time), operations(&time)]),
         group("cpu", "CPU", vec![host_cpu(&time), database_cpu(&time, figures)]),
         group("device", "Device", device(&time).into()),

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -79,6 +80,51 @@ fn reads_are_counted_by_where_they_come_from() {
     let trace = tracer.counts().unwrap().since(&before);
     assert_eq!((count(&trace, Span::ReadFromDevice), count(&trace, Span::ReadInDevice)), (0, 0));
     assert!(devices.is_empty() || count(&trace, Span::NeighbourRead) >= READS, "{trace:?}");
+}
+
+#[test]
+fn calls_that_force_the_log_are_split_and_those_of_data_files_are_not() {
+    let Some(tracer) = tracer() else { return };
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let logs = folder.path().join("logs");
+    fs::create_dir(&logs).unwrap();
+    tracer.count_neighbours(Device::behind(&logs).unwrap().competitors()).unwrap();
+    tracer.watch_logs([logs.clone(), folder.path().join("missing")]).unwrap();
+    tracer.watch([std::process::id()]).unwrap();
+    let force = |path: &Path, flags: i32, grows: u64| {
+        let mut options = OpenOptions::new();
+        let file = options.create(true).write(true).truncate(false).custom_flags(flags).open(path).unwrap();
+        let before = tracer.counts().unwrap();
+        for number in 0..READS {
+            file.write_all_at(&[7; BLOCK], number * grows * BLOCK as u64).unwrap();
+            if flags == 0 {
+                file.sync_data().unwrap();
+            }
+        }
+        tracer.counts().unwrap().since(&before)
+    };
+    let both = |trace: &KernelTrace| (count(trace, Span::LogWrite), count(trace, Span::LogSync));
+    let parts = [
+        Span::LogSubmit,
+        Span::LogInQueue,
+        Span::LogInDevice,
+        Span::LogFlush,
+        Span::LogJournal,
+        Span::LogWakeUp,
+    ];
+    let data = force(&folder.path().join("data"), 0, 1);
+    assert_eq!((both(&data), count(&data, Span::Sync)), ((0, 0), READS), "{data:?}");
+    for (flags, grows, expected) in
+        [(0, 1, (READS, READS)), (0, 0, (READS, READS)), (libc::O_DSYNC, 0, (0, READS))]
+    {
+        let trace = force(&logs.join("1"), flags, grows);
+        assert_eq!(both(&trace), expected, "{trace:?}");
+        let sum_ns = |span: Span| trace.span(span).map_or(0, |durations| durations.sum());
+        let (whole_ns, parts_ns) = (sum_ns(Span::LogSync), parts.map(sum_ns).iter().sum::<u64>());
+        let named = parts.map(|span| (span, count(&trace, span), sum_ns(span) / READS));
+        assert!(parts_ns <= whole_ns && parts_ns > whole_ns * 9 / 10, "{whole_ns} ns: {named:?}");
+        assert!(count(&trace, Span::LogInDevice) >= READS * 9 / 10, "{named:?}");
+    }
 }
 
 /// The child of the next test.
