@@ -2,7 +2,7 @@
 //! `mb` is 10^6 bytes.
 
 use serde::{Deserialize, Serialize};
-use slob_host::DeviceUse;
+use slob_host::{DeviceUse, DurableWrite};
 use slob_measure::{Counter, LatencyKind, OpKind, Span};
 use slob_record::{LoadCost, Record, SavedProbe};
 use slob_spec::Amount;
@@ -665,7 +665,7 @@ figures! {
         Number(|run| device_percent_of_ceiling(run).filter(is_credible));
     PERCENT_OF_SYNC = "percent_of_sync", "Of the device's synchronous reads (%)", "%", Neither, PROBE, LOAD,
         Number(|run| ratio(100.0 * device_reads_per_s(run)?, sync_iops(run)?));
-    // A step with the number of streams that is nearest to the run's sessions.
+    // A step with the number of streams that is nearest to the run's logs.
     DURABLE_WRITES_PER_S = "durable_writes_per_s", "Durable writes of the device", "1/s", Neither, PROBE, SET,
         Number(|run| Some(commits_of_device(run.record)?.1));
     // Above 100 the log's flushes are cheaper than the device's.
@@ -801,12 +801,18 @@ fn sync_iops(run: &Measured<'_>) -> Option<f64> {
     probe(run)?.result.sync_iops_at(run.record.workload.sessions())
 }
 
+/// Logs that can be flushed at once: a server has one, and writes it by one session at a time.
+pub fn logs(record: &Record) -> u32 {
+    let workload = &record.workload;
+    if record.server.embedded { workload.schemas.get().min(workload.sessions()) } else { 1 }
+}
+
 /// Streams and flushes/s. Size of blocks and direct I/O are those of reads. The probe is not of a log's own device.
 pub fn commits_of_device(record: &Record) -> Option<(u32, f64)> {
     if record.observed.iter().any(|server| server.log_device.is_some()) {
         return None;
     }
-    record.probe.as_ref()?.result.commits_beside(record.workload.sessions())
+    record.probe.as_ref()?.result.durable_writes(DurableWrite::COMMIT, logs(record))
 }
 
 /// The database's physical reads if the device was not counted.

@@ -31,8 +31,8 @@ pub struct SavedProbe {
 }
 
 impl SavedProbe {
-    /// `direct` is that of the probe's reads; `None` accepts both.
-    pub fn is_of(&self, host: &str, device: &Device, block_bytes: u32, direct: Option<bool>) -> bool {
+    /// Blocks and `direct` are those of the probe's reads; `None` accepts all.
+    pub fn is_of(&self, host: &str, device: &Device, block_bytes: Option<u32>, direct: Option<bool>) -> bool {
         let plan = &self.result.plan;
         // A container may mount a file system elsewhere. Without devices the mount point decides.
         let same = |mine: &Device| {
@@ -40,7 +40,7 @@ impl SavedProbe {
         };
         self.host == host
             && self.device.as_ref().is_some_and(same)
-            && plan.block_bytes == block_bytes
+            && block_bytes.is_none_or(|bytes| plan.block_bytes == bytes)
             && direct.is_none_or(|direct| plan.direct == direct)
     }
 
@@ -57,34 +57,34 @@ pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordE
 
 /// The probe with the highest ceiling, with direct I/O, at most 30 days older than the newest, and with the largest file.
 ///
-/// A small file measures the cache of a drive or an array. Durable writes come from the newest probe that has them, if this one has
-/// none.
+/// A small file measures the cache of a drive or an array. Durable writes come from the newest probe of the device that has them, if
+/// this one has none: blocks and direct I/O are those of reads.
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
-    let fitting: Vec<SavedProbe> = saved(&results.join(PROBES))
-        .filter(|probe: &SavedProbe| probe.is_of(host, device, block_bytes, Some(true)))
-        .collect();
-    let newest = fitting.iter().map(|probe| probe.taken).max()?;
+    let probes: Vec<SavedProbe> = saved(&results.join(PROBES)).collect();
+    let of_device =
+        |blocks, direct| probes.iter().filter(move |probe| probe.is_of(host, device, blocks, direct));
+    let durable = of_device(None, None).filter(|probe| is_durable(probe)).max_by_key(|probe| probe.taken);
+    let fitting: Vec<&SavedProbe> = of_device(Some(block_bytes), Some(true)).collect();
+    let Some(newest) = fitting.iter().map(|probe| probe.taken).max() else {
+        return durable.map(|probe| SavedProbe { result: probe.result.durable_only(), ..probe.clone() });
+    };
     let recent = |probe: &SavedProbe| newest.duration_since(probe.taken) <= COMPARABLE;
     // A probe that was stopped before its first step has no ceiling.
     let size = |probe: &SavedProbe| probe.result.ceiling_iops().map(|_| probe.result.plan.file_bytes);
-    let largest = fitting.iter().filter(|probe| recent(probe)).filter_map(size).max();
-    let of_size = fitting.iter().filter(|probe| recent(probe) && size(probe) == largest);
-    let best = of_size.max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))?;
-    let mut best = best.clone();
-    if durable(&best).next().is_none() {
-        let others = fitting.iter().filter(|probe| recent(probe) && durable(probe).next().is_some());
-        if let Some(other) = others.max_by_key(|probe| probe.taken) {
-            let note = Some(format!("probed at {}", other.taken));
-            best.result
-                .steps
-                .extend(durable(other).map(|step| ProbeStep { note: note.clone(), ..step.clone() }));
-        }
+    let largest = fitting.iter().filter(|probe| recent(probe)).filter_map(|probe| size(probe)).max();
+    let of_size = fitting.into_iter().filter(|probe| recent(probe) && size(probe) == largest);
+    let mut best =
+        of_size.max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))?.clone();
+    if let Some(other) = durable.filter(|other| recent(other) && !is_durable(&best)) {
+        let note = Some(format!("probed at {}", other.taken));
+        let steps = other.result.durable_only().steps.into_iter();
+        best.result.steps.extend(steps.map(|step| ProbeStep { note: note.clone(), ..step }));
     }
     Some(best)
 }
 
-fn durable(probe: &SavedProbe) -> impl Iterator<Item = &ProbeStep> {
-    probe.result.steps.iter().filter(|step| step.kind.durable().is_some())
+fn is_durable(probe: &SavedProbe) -> bool {
+    probe.result.steps.iter().any(|step| step.kind.durable().is_some())
 }
 
 /// Each load saves its size and duration.
@@ -178,9 +178,14 @@ mod tests {
     #[test]
     fn a_probe_through_the_page_cache_is_not_the_ceiling_of_a_device() {
         let cached = probe("2026-11-20T10:00:00Z", false, 9e6);
-        assert!(cached.is_of("h", &device(), 8192, None) && cached.is_of("h", &device(), 8192, Some(false)));
-        assert!(!cached.is_of("h", &device(), 8192, Some(true)));
-        assert!(!cached.is_of("h", &device(), 4096, None) && !cached.is_of("other", &device(), 8192, None));
+        assert!(
+            cached.is_of("h", &device(), Some(8192), None)
+                && cached.is_of("h", &device(), Some(8192), Some(false))
+        );
+        assert!(!cached.is_of("h", &device(), Some(8192), Some(true)));
+        assert!(
+            !cached.is_of("h", &device(), Some(4096), None) && !cached.is_of("other", &device(), None, None)
+        );
         assert_eq!(chosen(std::slice::from_ref(&cached)), None);
         let direct = probe("2026-11-19T10:00:00Z", true, 1e5);
         assert_eq!(chosen(&[cached, direct]).unwrap(), "2026-11-19T10:00:00Z");
@@ -225,8 +230,18 @@ mod tests {
         assert_eq!(latest(), older);
         [best, newer].iter().for_each(save);
         let result = latest().result;
-        assert_eq!((result.ceiling_iops(), result.commits_beside(1)), (Some(1e5), Some((4, 1.0))));
+        assert_eq!(
+            (result.ceiling_iops(), result.durable_writes(DurableWrite::COMMIT, 1)),
+            (Some(1e5), Some((4, 1.0)))
+        );
         assert_eq!(result.steps[1].note.as_deref(), Some("probed at 2026-11-22T10:00:00Z"));
+        // Blocks are those of reads: this database has none of this size.
+        let other = latest_probe(folder.path(), "h", &device(), 16_384).unwrap().result;
+        assert_eq!(
+            (other.ceiling_iops(), other.durable_writes(DurableWrite::COMMIT, 1)),
+            (None, Some((4, 1.0)))
+        );
+        assert!(other.plan.is_durable_only());
     }
 
     #[test]

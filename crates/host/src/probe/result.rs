@@ -39,12 +39,25 @@ impl ProbeResult {
         Some(low_iops + share * (high_iops - low_iops))
     }
 
-    /// Single commits, by the number of streams that is nearest to these sessions.
-    pub fn commits_beside(&self, sessions: u32) -> Option<(u32, f64)> {
-        let commits =
-            self.clean_steps().filter(|(step, _)| step.kind.durable() == Some(DurableWrite::COMMIT));
-        let commits = commits.map(|(step, figures)| (step.sessions_or_depth, figures.iops));
-        commits.min_by_key(|(streams, _)| streams.abs_diff(sessions))
+    /// Streams and flushes/s of the step whose number of streams is nearest.
+    pub fn durable_writes(&self, write: DurableWrite, streams: u32) -> Option<(u32, f64)> {
+        let steps = self.clean_steps().filter(|(step, _)| step.kind.durable() == Some(write));
+        let steps = steps.map(|(step, figures)| (step.sessions_or_depth, figures.iops));
+        steps.min_by_key(|(of_step, _)| of_step.abs_diff(streams))
+    }
+
+    /// Without the steps of other kinds.
+    #[must_use]
+    pub fn durable_only(&self) -> Self {
+        let plan = ProbePlan {
+            sync_sessions: Vec::new(),
+            async_depths: Vec::new(),
+            write: false,
+            durable: true,
+            ..self.plan.clone()
+        };
+        let durable = |step: &&ProbeStep| step.kind.durable().is_some();
+        Self { plan, steps: self.steps.iter().filter(durable).cloned().collect(), ..self.clone() }
     }
 
     pub fn clean_steps(&self) -> impl Iterator<Item = (&ProbeStep, &StepFigures)> {
@@ -248,7 +261,7 @@ mod tests {
         let result =
             result(vec![step(commits, 1, 200), step(commits, 4, 600), step(grouped, 6, 500), failed]);
         assert_eq!(
-            [1, 2, 3, 100].map(|n| result.commits_beside(n).unwrap()),
+            [1, 2, 3, 100].map(|n| result.durable_writes(DurableWrite::COMMIT, n).unwrap()),
             [(1, 100.0), (1, 100.0), (4, 300.0), (4, 300.0)]
         );
         assert_eq!(result.ceiling_iops(), None);

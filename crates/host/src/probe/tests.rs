@@ -102,7 +102,7 @@ fn each_flush_of_a_durable_write_reaches_the_device() {
             assert!(device.used.writes + 1 >= figures.operations, "{write:?}: {device:?}");
         }
     }
-    assert!(result.commits_beside(16).is_some_and(|(streams, _)| streams == 16));
+    assert!(result.durable_writes(DurableWrite::COMMIT, 16).is_some_and(|(streams, _)| streams == 16));
 }
 
 #[test]
