@@ -512,7 +512,7 @@ figures! {
         "writes of blocks, as the database timed them", LOAD,
         Number(|run| latency_mean_us(run.record, LatencyKind::PhysicalWrite));
     REDO_SYNC_MEAN_US = "redo_sync_mean_us", "Redo sync, mean", "us", Lower, SYNCS, LOAD,
-        Number(|run| latency_mean_us(run.record, LatencyKind::RedoSync));
+        Number(redo_sync_mean_us);
     REDO_SYNC_P99_US = "redo_sync_p99_us", "Redo sync, p99", "us", Lower, SYNCS, LOAD,
         Percentile(Database(LatencyKind::RedoSync), 99.0);
 
@@ -746,6 +746,11 @@ fn read_mean_us(run: &Measured<'_>) -> Option<f64> {
         ratio(time_ns / 1e3, reads as f64)
     };
     latency_mean_us(run.record, LatencyKind::PhysicalRead).or_else(counted)
+}
+
+fn redo_sync_mean_us(run: &Measured<'_>) -> Option<f64> {
+    let counted = || ratio(run.counted(Counter::RedoSyncTimeNs)? / 1e3, run.counted(Counter::RedoSyncs)?);
+    latency_mean_us(run.record, LatencyKind::RedoSync).or_else(counted)
 }
 
 fn event_or_latency(run: &Measured<'_>, event: &str, kind: LatencyKind) -> Option<f64> {

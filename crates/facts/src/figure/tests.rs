@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use slob_measure::{Counter, LatencyKind, WaitTotal};
+use slob_measure::{Counter, Latencies, LatencyKind, WaitTotal};
 use slob_record::Window;
 
 use super::*;
@@ -206,6 +206,17 @@ fn the_logs_flushes_are_compared_with_as_many_streams_on_its_device() {
     close(share(&record), 250.0);
     record.probe.as_mut().unwrap().result.steps.retain(|step| step.kind.durable().is_none());
     assert_eq!(share(&record), None);
+}
+
+/// PostgreSQL has totals of its log's time and no histogram.
+#[test]
+fn a_mean_flush_is_that_of_the_databases_total_where_there_is_no_histogram() {
+    let mut record = records::update_run();
+    record.latencies = Latencies::default();
+    let mean = |record: &Record| REDO_SYNC_MEAN_US.of(&Figures::of(record));
+    assert_eq!(mean(&record), None);
+    record.counters.set(Counter::RedoSyncTimeNs, 7_540 * 1_500_000);
+    close(mean(&record), 1_500.0);
 }
 
 #[test]
