@@ -8,7 +8,6 @@ use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::LazyLock;
 use std::time::UNIX_EPOCH;
 
@@ -16,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use slob_facts::{Judged, Run};
 use slob_record::{Record, RecordError, SeriesWanted, read_record_with, record_file};
 use slob_stats::Series;
+
+use crate::output;
 
 static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(|| Some(user_cache()?.join("verdicts")));
 
@@ -108,19 +109,11 @@ impl Place {
         (made == self.made).then_some(kept)
     }
 
-    /// Readers find the whole file or none. A failure costs time only, so it is not synced.
+    /// A failure costs time only.
     fn keep(&self, kept: &Kept) {
-        let temporary = self.file.with_extension(process::id().to_string());
-        let write = || {
-            self.file
-                .parent()
-                .map_or(Ok(()), |folder| DirBuilder::new().recursive(true).mode(0o700).create(folder))?;
-            fs::write(&temporary, serde_json::to_vec(&(&self.made, kept))?)?;
-            fs::rename(&temporary, &self.file)
-        };
-        if write().is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
+        let Some(folder) = self.file.parent() else { return };
+        let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        let _ = serde_json::to_vec(&(&self.made, kept)).map(|kept| output::replace(&self.file, &kept));
     }
 }
 

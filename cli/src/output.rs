@@ -1,8 +1,9 @@
 //! Data go to stdout, messages to stderr.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FileType, Stat, fstat};
@@ -63,6 +64,16 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
 
 pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     durable_write(path, 0o666, |file| file.write_all(text.as_bytes()))
+}
+
+/// Readers find the whole file or none. It is not synced: a loss costs time only.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension(process::id().to_string());
+    let replaced = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    if replaced.is_err() {
+        let _ = fs::remove_file(temporary);
+    }
+    replaced
 }
 
 pub(crate) fn quoted(word: &str) -> String {

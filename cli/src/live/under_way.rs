@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use slob_facts::Judged;
 
 use super::state::RunState;
+use crate::output;
 
 /// Its time says when somebody last watched.
 const WATCHED: &str = ".watched";
@@ -76,15 +77,8 @@ impl Notice {
     pub(super) fn show(&mut self, state: &RunState) {
         let Some(run) = UnderWay::of(state) else { return };
         let file = self.results.join(format!(".{}{ENDING}", run.run));
-        let unfinished = file.with_extension("unfinished");
-        let write = || {
-            fs::write(&unfinished, serde_json::to_vec(&run)?)?;
-            fs::rename(&unfinished, &file)
-        };
-        if write().is_ok() {
+        if serde_json::to_vec(&run).is_ok_and(|run| output::replace(&file, &run).is_ok()) {
             self.file = Some(file);
-        } else {
-            let _ = fs::remove_file(unfinished);
         }
     }
 }

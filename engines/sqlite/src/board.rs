@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags, ToSql, params_from_iter};
 use slob_engine::{Board, BoardKind, EngineError, ErrorKind, Result, Value};
 use slob_spec::Target;
 
-use crate::error::{advice, kind_of};
+use crate::error::kind_of;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -24,9 +24,19 @@ fn open(target: &Target) -> Result<Box<dyn Board>> {
     Ok(Box::new(SqliteBoard(database)))
 }
 
+/// A board is no target: TARGET and `slob drop` mean nothing to it.
 fn failed(step: &str, error: &rusqlite::Error) -> EngineError {
     let kind = error.sqlite_error_code().map_or(ErrorKind::Fatal, kind_of);
-    EngineError::new(kind, step, error.to_string()).advised(advice(kind))
+    let advice = match kind {
+        ErrorKind::Retryable => Some("another program uses the file; publish again when it has ended"),
+        ErrorKind::Space => Some("make room and publish again: what is on the board stays"),
+        ErrorKind::Privilege | ErrorKind::Connection => {
+            Some("check that its folder exists, and that this user may write to the file and its folder")
+        }
+        ErrorKind::Data => Some("it is no board, or damaged: name another file, and publish the runs again"),
+        _ => None,
+    };
+    EngineError::new(kind, step, error.to_string()).advised(advice)
 }
 
 struct Bound<'a>(&'a Value);
@@ -85,5 +95,22 @@ impl Board for SqliteBoard {
             rows.collect()
         };
         read().map_err(|error| failed(step, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// The remedy was `slob drop`, which removes what it finds.
+    #[test]
+    fn a_damaged_board_is_not_to_be_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("board.db");
+        fs::write(&file, [7; 4096]).unwrap();
+        let mut board = open(&format!("sqlite:{}", file.display()).parse().unwrap()).unwrap();
+        let error = board.execute("reading", "SELECT * FROM runs", &[]).unwrap_err().to_string();
+        assert!(error.contains("name another file") && !error.contains("slob drop"), "{error}");
     }
 }

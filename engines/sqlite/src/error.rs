@@ -87,7 +87,7 @@ pub(crate) fn kind_of(code: ErrorCode) -> ErrorKind {
 
 const RELOAD: &str = "the file is damaged; remove the schema with `slob drop` and load it again";
 
-pub(crate) fn advice(kind: ErrorKind) -> Option<&'static str> {
+fn advice(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Retryable => Some("another program uses the file; end it"),
         ErrorKind::Space => Some("make room, or name another folder with TARGET"),
