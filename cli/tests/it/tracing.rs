@@ -77,7 +77,15 @@ fn a_trace_within_the_window_sees_the_backends_of_postgresql() {
 /// The kernel's calls that force the log are the database's, within 5 % of its own time, and their parts within the calls.
 fn forces_the_log(record: &Value, syncs: u64, time_us: f64) -> Seen {
     let calls = count(record, "log_sync");
-    let spans = ["log_submit", "log_in_queue", "log_in_device", "log_flush", "log_journal", "log_wake_up"];
+    let spans = [
+        "log_submit",
+        "log_in_queue",
+        "log_in_device",
+        "log_to_flush",
+        "log_flush",
+        "log_journal",
+        "log_wake_up",
+    ];
     let parts_us: f64 = spans.iter().map(|span| sum_us(record, span)).sum();
     let calls_us = sum_us(record, "log_sync");
     let figures = || {
@@ -135,7 +143,15 @@ fn the_ladder_of_a_commit_adds_up_to_what_postgresql_says() {
     }
     let id = record["id"].as_str().unwrap();
     let report = unwrapped(&bench.folder.slob(format!("report {id}")).success().stdout);
-    assert_contains(&report, &["Where a commit's time goes", "The log carries"]);
+    assert_contains(
+        &report,
+        &["Where a commit's time goes", "A commit takes", "The log carries", "with 2 sessions"],
+    );
+    let commits = &record["trace"]["coarse_latencies"]["commit"];
+    let (waited_us, number) = (commits["time_us"].as_f64().unwrap(), commits["waits"].as_u64().unwrap());
+    assert!(number <= operations(&record, "update") + 4 && number > 0, "{commits}");
+    // The flushes of the log writer and of the checkpointer are no session's.
+    assert!(waited_us > 0.8 * sum_us(&record, "log_sync") / 2.0, "{waited_us} us: {}", record["trace"]);
 }
 
 #[test]

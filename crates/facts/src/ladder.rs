@@ -44,13 +44,13 @@ const PARTS_OF_READ: [(Span, &str); 6] = [
     (Span::ReadInDevice, "device"),
     (Span::ReadWakeUp, "wake-up"),
 ];
-const PARTS_OF_SYNC: [(Span, &str); 6] = [
-    (Span::LogSubmit, "file system"),
-    (Span::LogInQueue, "queue"),
-    (Span::LogInDevice, "device"),
-    (Span::LogFlush, "device's flush"),
-    (Span::LogJournal, "journal"),
-    (Span::LogWakeUp, "wake-up"),
+const PARTS_OF_SYNC: [(&[Span], &str); 6] = [
+    (&[Span::LogSubmit], "file system"),
+    (&[Span::LogInQueue], "queue"),
+    (&[Span::LogInDevice], "device"),
+    (&[Span::LogFlush], "device's flush"),
+    (&[Span::LogJournal], "journal"),
+    (&[Span::LogToFlush, Span::LogWakeUp], "wake-up"),
 ];
 
 impl<'a> Ladder<'a> {
@@ -86,8 +86,8 @@ impl<'a> Ladder<'a> {
         let calls = kernel.span(Span::LogSync)?.clone();
         let timed_us = |counter| trace.counters.get(counter).map(|ns| ns as f64 / 1e3);
         let (forced_us, written_us) = (timed_us(Counter::RedoSyncTimeNs), timed_us(Counter::RedoWriteTimeNs));
-        let (subject, times, database_us, kind) = match (commits(trace), commit_us(trace)) {
-            (Some(commits), Some(us)) => (COMMIT, commits as f64, Some(us), LatencyKind::Commit),
+        let (subject, times, database_us, kind) = match timed_commits(trace) {
+            Some((commits, us)) => (COMMIT, commits as f64, Some(us), LatencyKind::Commit),
             _ => {
                 let flushes = trace.counters.get(Counter::RedoSyncs).filter(|flushes| *flushes > 0);
                 let flushes = flushes.unwrap_or(calls.count()) as f64;
@@ -100,7 +100,9 @@ impl<'a> Ladder<'a> {
         let is_written = subject == COMMIT || forced_us.is_none() || written_us.is_some();
         let write_us = if is_written { us(Span::LogWrite) } else { 0.0 };
         let mut parts = vec![Part { name: "write calls", us: write_us }];
-        parts.extend(PARTS_OF_SYNC.map(|(span, name)| Part { name, us: us(span) }));
+        parts.extend(
+            PARTS_OF_SYNC.map(|(spans, name)| Part { name, us: spans.iter().map(|span| us(*span)).sum() }),
+        );
         let call_us = write_us + us(Span::LogSync);
         let known_us: f64 = parts.iter().map(|part| part.us).sum();
         parts.push(Part { name: REST, us: call_us - known_us });
@@ -218,14 +220,17 @@ fn own_durations(trace: &TraceRecord, kind: LatencyKind) -> Option<&Histogram> {
     latency.map(|latency| &latency.histogram).filter(|durations| !durations.is_empty())
 }
 
-fn commits(trace: &TraceRecord) -> Option<u64> {
-    trace.counters.get(Counter::Commits).filter(|commits| *commits > 0)
+/// Their number and mean.
+fn timed_commits(trace: &TraceRecord) -> Option<(u64, f64)> {
+    let latency = trace.latencies.get(LatencyKind::Commit)?;
+    let commits = latency.exact.map_or(latency.histogram.count(), |exact| exact.waits);
+    Some((commits, latency.mean_us()?))
 }
 
-fn commit_us(trace: &TraceRecord) -> Option<f64> {
-    let timed = trace.latencies.get(LatencyKind::Commit).and_then(|latency| latency.mean_us());
-    let time_us = || Some(trace.counters.get(Counter::CommitTimeNs)? as f64 / 1e3);
-    timed.or_else(|| ratio(time_us()?, commits(trace)? as f64))
+/// A database may count transactions that only read.
+fn commits(trace: &TraceRecord) -> Option<u64> {
+    let timed = timed_commits(trace).map(|(commits, _)| commits);
+    timed.or_else(|| trace.counters.get(Counter::Commits)).filter(|commits| *commits > 0)
 }
 
 /// Sessions that may commit.
@@ -295,8 +300,8 @@ mod tests {
             ("device", 85.0),
             ("device's flush", 400.0),
             ("journal", 50.0),
-            ("wake-up", 20.0),
-            ("rest of the call", 10.0),
+            ("wake-up", 25.0),
+            ("rest of the call", 5.0),
         ];
         let ladder = Ladder::of_commits(&record).unwrap();
         let expected: Vec<_> = [(DATABASE_AND_OTHERS, 400.0)].into_iter().chain(below).collect();

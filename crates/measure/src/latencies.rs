@@ -151,7 +151,8 @@ impl Latencies {
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let delta = |(kind, later): (LatencyKind, &Latency)| {
             let delta = earlier.get(kind).map_or_else(|| later.clone(), |before| later.since(before));
-            (!delta.histogram.is_empty()).then_some((kind, delta))
+            let happened = !delta.histogram.is_empty() || delta.exact.is_some_and(|exact| exact.waits > 0);
+            happened.then_some((kind, delta))
         };
         self.iter().filter_map(delta).collect()
     }

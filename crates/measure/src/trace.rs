@@ -50,6 +50,8 @@ pub enum Span {
     LogInQueue,
     /// From the driver to the last answer with data.
     LogInDevice,
+    /// Time from there to the queue of the flush: interrupt, CPU, file system.
+    LogToFlush,
     /// Flushes of the device's cache, from the queue to the answer.
     LogFlush,
     /// Time from the call's own last answer to that of the file system's journal.
@@ -60,7 +62,7 @@ pub enum Span {
 
 impl Span {
     /// All spans by their numbers.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::ReadFromCache,
         Self::ReadFromDevice,
         Self::ReadWaited,
@@ -79,6 +81,7 @@ impl Span {
         Self::LogSubmit,
         Self::LogInQueue,
         Self::LogInDevice,
+        Self::LogToFlush,
         Self::LogFlush,
         Self::LogJournal,
         Self::LogWakeUp,

@@ -32,12 +32,13 @@ const ROWS: [(&str, Span); 13] = [
     ("Others' writes, device", Span::NeighbourWrite),
 ];
 
-const ROWS_OF_COMMIT: [(&str, Span); 8] = [
+const ROWS_OF_COMMIT: [(&str, Span); 9] = [
     ("Write calls into the log", Span::LogWrite),
     ("Calls that force the log", Span::LogSync),
     ("- file system, to the queue", Span::LogSubmit),
     ("- queue, to the driver", Span::LogInQueue),
     ("- device, to its last answer", Span::LogInDevice),
+    ("- wake-up, to the queue of the flush", Span::LogToFlush),
     ("- device's flush", Span::LogFlush),
     ("- journal", Span::LogJournal),
     ("- wake-up, to the return", Span::LogWakeUp),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use slob_engine::{Counters, Figures, Peer, lock};
+use slob_engine::{Counters, Figures, Latency, LatencyKind, Peer, WaitTotal, lock};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionRole {
@@ -19,6 +19,8 @@ pub struct Clients(Mutex<KnownClients>);
 struct KnownClients {
     ours: BTreeMap<u64, (ConnectionRole, Counters)>,
     peers: BTreeMap<Peer, u64>,
+    /// `None` until a session times them.
+    commits: Option<WaitTotal>,
 }
 
 impl Clients {
@@ -41,6 +43,14 @@ impl Clients {
         if let Some((_, known)) = lock(&self.0).ours.get_mut(&number) {
             *known = counters;
         }
+    }
+
+    /// Adds commits of a batch, which a session timed.
+    pub fn committed(&self, commits: WaitTotal) {
+        let mut known = lock(&self.0);
+        let sum = known.commits.get_or_insert_default();
+        sum.waits += commits.waits;
+        sum.time_us += commits.time_us;
     }
 
     /// Counts other clients that work now.
@@ -66,6 +76,9 @@ impl Clients {
             .map(|(counter, value)| (counter, value.saturating_sub(monitors.get(counter).unwrap_or(0))));
         figures.attribute(&sum(ConnectionRole::Session), &without_monitors.collect());
         figures.peers = known.peers.clone();
+        if let exact @ Some(_) = known.commits {
+            figures.latencies.set(LatencyKind::Commit, Latency { exact, ..Latency::default() });
+        }
         figures
     }
 }

@@ -368,6 +368,7 @@ pub fn with_commits(mut record: Record) -> Record {
         (Span::LogSubmit, 20),
         (Span::LogInQueue, 10),
         (Span::LogInDevice, 170),
+        (Span::LogToFlush, 10),
         (Span::LogFlush, 800),
         (Span::LogJournal, 100),
         (Span::LogWakeUp, 40),

@@ -221,7 +221,7 @@ fn jump_unless_log(asm: &mut Assembler, maps: &Maps, layout: &FileLayout, no: La
 fn split_log_sync(asm: &mut Assembler, maps: &Maps) {
     const NOW: i16 = -16;
     const LAST: i16 = -56;
-    let [queued, flushed, own, no_journal, out] = std::array::from_fn(|_| asm.label());
+    let [queued, flushed, flush, own, no_journal, out] = std::array::from_fn(|_| asm.label());
     let minus = |asm: &mut Assembler, field: i16| {
         asm.load(Eight, R1, R6, field);
         asm.op(Op::Sub, R8, R1);
@@ -252,6 +252,12 @@ fn split_log_sync(asm: &mut Assembler, maps: &Maps) {
     asm.load(Eight, R8, R6, thread::FLUSHED);
     asm.store(Eight, R10, LAST, R8);
     asm.place(flushed);
+    asm.load(Eight, R8, R6, thread::COMPLETED);
+    asm.jump_if(If::Equal, R8, 0, flush);
+    asm.load(Eight, R8, R6, thread::FLUSH_QUEUED);
+    minus(asm, thread::COMPLETED);
+    count(asm, maps, Span::LogToFlush);
+    asm.place(flush);
     asm.load(Eight, R8, R6, thread::FLUSHED);
     minus(asm, thread::FLUSH_QUEUED);
     count(asm, maps, Span::LogFlush);

@@ -105,7 +105,13 @@ pub(crate) fn read(
     }
     let status = conn.rows("reading counters", STATUS_QUERY)?;
     let values = numbers(&status);
-    let counters = counters(&values, &conn.row(READS, READS_QUERY).unwrap_or_default(), product.is_mariadb);
+    let mut counters =
+        counters(&values, &conn.row(READS, READS_QUERY).unwrap_or_default(), product.is_mariadb);
+    // MariaDB does not time its log.
+    let log = conn.row("log times", include_str!("../sql/log_times.sql")).unwrap_or_default();
+    for (counter, column) in [(Counter::RedoWriteTimeNs, 0), (Counter::RedoSyncTimeNs, 1)] {
+        log.get(column).into_iter().for_each(|time_ns| counters.set(counter, time_ns));
+    }
     see_peers(conn, clients);
     let mut all = sums(&values, sources_of_session(product.is_mariadb));
     // MySQL's handlers count the rows of SHOW STATUS.

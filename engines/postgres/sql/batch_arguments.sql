@@ -10,4 +10,5 @@
   run_us bigint,           -- no operation starts later than this many microseconds after the first; NULL for no limit
   INOUT times timestamptz[], -- the start, and then for each operation its end and, if it pauses, the end of the pause;
                              -- in an open loop the start and the end of each
-  INOUT seen  bigint[]     -- rows of each operation that was executed
+  INOUT seen  bigint[],    -- rows of each operation that was executed
+  INOUT commit_us bigint   -- microseconds in its commits

@@ -12,6 +12,8 @@ DECLARE
   rows_of bigint[];
   is_open boolean := cardinality(dues) > 0;
   t0   timestamptz := t;
+  c    timestamptz;
+  waited interval := '0';
 {texts}BEGIN
   times[1] := t;
   <<pieces>>
@@ -61,4 +63,5 @@ DECLARE
     END LOOP;
     a := b + 1;
   END LOOP;
+  commit_us := (extract(epoch FROM waited) * 1e6)::bigint;
 {flush}END

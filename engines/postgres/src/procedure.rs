@@ -18,6 +18,13 @@ const NAME: &str = "slob_batch";
 /// Sessions can publish statistics at once since then.
 pub(crate) const CAN_FLUSH: u32 = 15;
 
+/// Its own time takes two readings of the clock.
+const COMMIT: &str = "\
+        c := clock_timestamp();
+        COMMIT;
+        waited := waited + (clock_timestamp() - c);
+";
+
 fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, commit: &str) -> String {
     let keys = ["firsts[i]", "ends[i]"];
     let sql = statement(kind, schema, keys, |column| format!("v{}", column + 2));
@@ -52,7 +59,7 @@ fn body(load: &Load, schema: SchemaNo, version: u32) -> String {
         for kind in Kind::ALL {
             let word = if branches.is_empty() { "IF" } else { "ELSIF" };
             branches += &format!("      {word} kinds[i] = {} THEN\n", kind.number(hot));
-            branches += &branch(kind, schema, &updates, "        COMMIT;\n");
+            branches += &branch(kind, schema, &updates, COMMIT);
         }
     }
     for kind in Kind::UPDATES {
@@ -105,7 +112,7 @@ pub(crate) fn drops(found: &[Row]) -> String {
 }
 
 pub(crate) fn call(schema: SchemaNo) -> String {
-    format!("CALL {}.{NAME}($1, $2, $3, $4, $5, $6, $7, $8, '{{}}', '{{}}')", namespace(schema))
+    format!("CALL {}.{NAME}($1, $2, $3, $4, $5, $6, $7, $8, '{{}}', '{{}}', 0)", namespace(schema))
 }
 
 #[cfg(test)]

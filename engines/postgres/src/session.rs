@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use postgres::types::ToSql;
 use postgres::{CancelToken, Client, Row, Statement};
-use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
-use slob_method::{Batch, KeyRange, SchemaNo};
+use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan, WaitTotal};
+use slob_method::{Action, Batch, KeyRange, Op, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
     Cancellable, ClientLoop, ConnectionRole, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task,
@@ -51,7 +51,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let call = call.map_err(|error| error.with_advice(NO_PROCEDURE))?;
     let (plan, arrays) = (plan.clone(), Arrays::default());
     let step = format!("{name}, executing a batch");
-    let mut work = ServerLoop { database, client, call, plan, step, arrays };
+    let mut work = ServerLoop { database, endpoint, client, call, plan, step, arrays };
     // The server compiles the procedure before the clock of the run starts.
     work.call(None)?;
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
@@ -168,6 +168,7 @@ fn bounds(keys: KeyRange) -> [i64; 2] {
 
 struct ServerLoop {
     database: Arc<Database>,
+    endpoint: usize,
     client: Client,
     call: Statement,
     plan: SessionPlan,
@@ -204,8 +205,13 @@ impl Work for ServerLoop {
         let row = self.call(run_us)?;
         let array = |index| row.try_get::<_, Received<'_>>(index).in_step(&self.step).map(Received::values);
         let (times, seen) = (array(0)?, array(1)?);
+        let commit_us: i64 = row.try_get(2).in_step(&self.step)?;
         let (moments, counts) = (times.len(), seen.len());
         if decode(batch, times, seen, begun.elapsed(), outcome) {
+            let is_commit = |op: &&Op| op.commits && matches!(op.action, Action::Update(..));
+            let commits = batch.ops().iter().take(counts).filter(is_commit).count();
+            let commits = WaitTotal { waits: commits as u64, time_us: commit_us.cast_unsigned() };
+            self.database.servers.clients(self.endpoint).committed(commits);
             return Ok(());
         }
         outcome.clear();

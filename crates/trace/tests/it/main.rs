@@ -108,6 +108,7 @@ fn calls_that_force_the_log_are_split_and_those_of_data_files_are_not() {
         Span::LogSubmit,
         Span::LogInQueue,
         Span::LogInDevice,
+        Span::LogToFlush,
         Span::LogFlush,
         Span::LogJournal,
         Span::LogWakeUp,
