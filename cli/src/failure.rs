@@ -76,6 +76,11 @@ impl Failure {
         self.messages.join("; ")
     }
 
+    /// `None` if the user ended it.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        (!self.is_interruption()).then(|| self.text())
+    }
+
     /// Wrong paths and missing permissions are bad usage; full disks and failed devices are failures.
     fn of_system(source: &io::Error, error: &dyn Display) -> Self {
         use io::ErrorKind::{

@@ -442,7 +442,7 @@ fn search(
     let results = conditions.remove("RESULTS_DIR").unwrap_or_default();
     let id = conditions.remove("RUN_NAME").unwrap_or_default();
     let directory = Path::new(&results).join(&id);
-    let (headroom, interruption) = find_headroom(
+    let (headroom, ended) = find_headroom(
         settings.clone(),
         goal,
         demand,
@@ -451,7 +451,7 @@ fn search(
         Pace::THOROUGH,
         stop,
     )?;
-    if let Some(failure) = interruption {
+    if let Some(failure) = ended {
         return Err(failure);
     }
     output::write_file(&directory.join("headroom.html"), &headroom.html()).map_err(Failure::after_work)?;

@@ -156,8 +156,8 @@ impl Runs for SearchRuns<'_> {
         }
     }
 
-    fn is_interruption(failure: &Failure) -> bool {
-        failure.is_interruption()
+    fn refusal(failure: &Failure) -> Option<String> {
+        failure.refusal()
     }
 
     fn is_out_of_time(&self) -> bool {

@@ -128,7 +128,7 @@ impl Levels for LevelRuns {
     type Failure = Failure;
 
     fn refusal(failure: &Failure) -> Option<String> {
-        (!failure.is_interruption()).then(|| failure.text())
+        failure.refusal()
     }
 
     fn say(&self, line: &str) {
@@ -376,10 +376,9 @@ pub(super) fn headroom(args: &HeadroomArgs, matches: &ArgMatches) -> Outcome {
         output::say(&expectation(&settings, &goal, options.repeats));
     }
     let pace = if args.quick { Pace::QUICK } else { Pace::THOROUGH };
-    let (headroom, interruption) =
-        find_headroom(settings, &goal, &options, &args.directory, None, pace, &stop)?;
+    let (headroom, ended) = find_headroom(settings, &goal, &options, &args.directory, None, pace, &stop)?;
     args.write(&headroom, &args.directory.join("headroom.html"))?;
-    match interruption {
+    match ended {
         Some(failure) => Err(failure),
         None => Ok(exit_code(&headroom, args.strict)),
     }
@@ -443,10 +442,10 @@ pub(super) fn find_headroom(
     let amount = |key| settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
     let [cost_per_hour, licensed_cores] = ["COST_PER_HOUR", "LICENSED_CORES"].map(amount);
     let runs = SearchRuns::resumed(settings, stop, directory, &about)?.within(pace.within);
-    let HeadroomSearched { calibrated, result, interruption } =
+    let HeadroomSearched { calibrated, result, ended } =
         slob_demand::find_headroom(goal, &target, options, pace.spoiled_repeats, &runs)?;
     let plan = PlanView::of(goal, Some(&target), calibrated);
-    Ok((Headroom::of(plan, result, cost_per_hour, licensed_cores), interruption))
+    Ok((Headroom::of(plan, result, cost_per_hour, licensed_cores), ended))
 }
 
 const REPLAY_DIRECTORY: &str = "replay";

@@ -24,7 +24,8 @@ pub trait Runs {
 
     fn run(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Self::Failure>;
 
-    fn is_interruption(failure: &Self::Failure) -> bool;
+    /// Why the target refuses a run; `None` if the user ended the search.
+    fn refusal(failure: &Self::Failure) -> Option<String>;
 
     /// True if another run would exceed the time of the search.
     fn is_out_of_time(&self) -> bool;
@@ -146,8 +147,8 @@ pub struct LoadedTarget {
 pub struct Target {
     pub name: String,
     pub limits: Limits,
-    block_bytes: u32,
-    sets_warmup: bool,
+    pub(crate) block_bytes: u32,
+    pub(crate) sets_warmup: bool,
 }
 
 impl Target {

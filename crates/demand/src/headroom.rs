@@ -34,7 +34,8 @@ pub struct HeadroomResult {
 pub struct HeadroomSearched<F> {
     pub calibrated: Calibrated,
     pub result: HeadroomResult,
-    pub interruption: Option<F>,
+    /// The interruption, or the failure of a step after others: what they showed holds.
+    pub ended: Option<F>,
 }
 
 /// Resumes an earlier search. Without a demand to rely on no run is made.
@@ -49,10 +50,10 @@ pub fn find_headroom<R: Runs>(
         let calibrated = goal.uncalibrated(&target.limits);
         let why = "No run was made.".to_owned();
         let result = HeadroomResult { refused, why, ..HeadroomResult::default() };
-        return Ok(HeadroomSearched { calibrated, result, interruption: None });
+        return Ok(HeadroomSearched { calibrated, result, ended: None });
     }
     let calibrated = target.calibrate(goal, runs)?;
-    let mut search = StepSearch {
+    let search = StepSearch {
         runs,
         parameters: calibrated.planned.parameters,
         target,
@@ -62,13 +63,10 @@ pub fn find_headroom<R: Runs>(
             limits: options.limits.iter().map(HeadroomLimit::from).collect(),
             ..HeadroomResult::default()
         },
-        interruption: None,
+        ended: None,
     };
-    let found = search.find(options, &goal.demand.figures)?;
-    let (why, StepSearch { result, interruption, .. }) = (found.words(options), search);
-    let HeadroomFound { carries, at_least, less_than, .. } = found;
-    let result = HeadroomResult { carries, at_least, less_than, why, ..result };
-    Ok(HeadroomSearched { calibrated, result, interruption })
+    let (result, ended) = search.answer(options, &goal.demand.figures)?;
+    Ok(HeadroomSearched { calibrated, result, ended })
 }
 
 struct StepSearch<'a, R: Runs> {
@@ -78,10 +76,25 @@ struct StepSearch<'a, R: Runs> {
     count_cached: bool,
     spoiled_repeats: usize,
     result: HeadroomResult,
-    interruption: Option<R::Failure>,
+    ended: Option<R::Failure>,
 }
 
 impl<R: Runs> StepSearch<'_, R> {
+    fn answer(
+        mut self,
+        options: &Options,
+        production: &Figures,
+    ) -> Result<(HeadroomResult, Option<R::Failure>), R::Failure> {
+        let found = self.find(options, production)?;
+        let Self { result, ended, .. } = self;
+        let why = match ended.as_ref().and_then(R::refusal) {
+            Some(error) => format!("The search was ended by a step that failed: {error}."),
+            None => found.words(options),
+        };
+        let HeadroomFound { carries, at_least, less_than, .. } = found;
+        Ok((HeadroomResult { carries, at_least, less_than, why, ..result }, ended))
+    }
+
     /// Runs at low load and at 1x decide the default limits.
     fn find(&mut self, options: &Options, production: &Figures) -> Result<HeadroomFound, R::Failure> {
         let rate = NonZeroU32::new(self.parameters.rate).unwrap_or(NonZeroU32::MIN);
@@ -158,9 +171,9 @@ impl<R: Runs> StepSearch<'_, R> {
         }
         let pairs = self.target.pairs(&self.parameters.times(factor, &self.target.limits));
         let record = match self.runs.run(name, &pairs) {
-            Err(failure) if R::is_interruption(&failure) => {
-                self.interruption = Some(failure);
-                return Ok(Err(HeadroomEnd::Interrupted));
+            Err(failure) if R::refusal(&failure).is_none() || !self.result.steps.is_empty() => {
+                self.ended = Some(failure);
+                return Ok(Err(HeadroomEnd::Failed));
             }
             other => other?,
         };
@@ -176,5 +189,69 @@ fn result_of(step: &HeadroomStep) -> Option<SearchStep> {
         (Some(NotCounted::Cached), _) => Some(SearchStep::Ended(HeadroomEnd::NotCounted)),
         (None, Some(_)) => Some(SearchStep::Broke),
         (None, None) => Some(SearchStep::Held),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_record::Record;
+    use slob_testing::records;
+
+    use super::*;
+    use crate::plan::Limits;
+
+    /// A target that does what is asked of it, up to a rate.
+    struct Refusing {
+        most_per_s: u32,
+    }
+
+    impl Runs for Refusing {
+        type Failure = DemandError;
+
+        fn run(&self, _: &str, pairs: &[(&str, String)]) -> Result<Record, DemandError> {
+            let (_, rate) = pairs.iter().find(|(key, _)| *key == "RATE").unwrap();
+            if rate.parse::<u32>().unwrap() > self.most_per_s {
+                return Err(DemandError::Usage("128 sessions do not fit".into()));
+            }
+            let mut record = records::direct_read_run();
+            record.workload.rate_per_s = Some(rate.parse().unwrap());
+            Ok(record)
+        }
+
+        fn refusal(failure: &DemandError) -> Option<String> {
+            Some(failure.to_string())
+        }
+
+        fn is_out_of_time(&self) -> bool {
+            false
+        }
+
+        fn say(&self, _: &str) {}
+    }
+
+    fn searched(most_per_s: u32) -> Result<(HeadroomResult, Option<DemandError>), DemandError> {
+        let limits = Limits { schemas: 1, scale_blocks: 8192, most_sessions: 64, ..Limits::default() };
+        let target = Target { name: "x".into(), limits, block_bytes: 8192, sets_warmup: true };
+        let parameters = Parameters { rate: 10, schemas: 1, threads: 4, ..Parameters::default() };
+        let search = StepSearch {
+            runs: &Refusing { most_per_s },
+            parameters,
+            target: &target,
+            count_cached: true,
+            spoiled_repeats: 0,
+            result: HeadroomResult::default(),
+            ended: None,
+        };
+        search.answer(&Options::default(), &Figures::default())
+    }
+
+    /// The answer of seven minutes was lost: sixteen times the demand needed more connections than the server allows.
+    #[test]
+    fn a_step_that_the_target_refuses_ends_the_search_and_keeps_its_answer() {
+        let (result, ended) = searched(40).unwrap();
+        assert_eq!((result.carries, result.less_than), (Some(4.0), None));
+        assert!(result.why.contains("128 sessions do not fit"), "{}", result.why);
+        assert!(ended.is_some(), "the command fails");
+        assert!(searched(5).is_err(), "nothing was carried");
     }
 }

@@ -273,7 +273,8 @@ pub(crate) enum HeadroomEnd {
     Unsettled,
     /// A step does not count, and later ones would not either.
     NotCounted,
-    Interrupted,
+    /// By a step, or by the user.
+    Failed,
     OutOfTime,
 }
 
@@ -289,9 +290,7 @@ impl HeadroomFound {
     pub(crate) fn words(&self, options: &Options) -> String {
         match (self.end, self.carries, self.less_than) {
             (HeadroomEnd::NotCounted, ..) => "The search was ended by a step that does not count.".into(),
-            (HeadroomEnd::Interrupted, ..) => {
-                "The search was interrupted: the same command continues it.".into()
-            }
+            (HeadroomEnd::Failed, ..) => "The search was interrupted: the same command continues it.".into(),
             (HeadroomEnd::OutOfTime, ..) => {
                 "Its time was over before both ends were measured: leave out --quick.".into()
             }
@@ -500,7 +499,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_search_says_what_it_knows() {
-        for end in [HeadroomEnd::Interrupted, HeadroomEnd::OutOfTime] {
+        for end in [HeadroomEnd::Failed, HeadroomEnd::OutOfTime] {
             let mut steps = [Step::Held, Step::Held, Step::Held, Step::Held, Step::Ended(end)].into_iter();
             let found = search_headroom(&Options::default(), NonZeroU32::MIN, &[], |_| {
                 Ok::<_, ()>(steps.next().unwrap())
