@@ -76,6 +76,7 @@ fn value_name(kind: Kind) -> &'static str {
         Kind::Percent => "PERCENT",
         Kind::Size { .. } => "SIZE",
         Kind::Duration { .. } => "SECONDS|15m",
+        Kind::WarmUp { .. } => "SECONDS|auto",
         Kind::Url => "URL",
         Kind::Rate => "PER_SECOND",
         Kind::Name => "NAME",

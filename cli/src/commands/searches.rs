@@ -408,6 +408,7 @@ fn expectation(settings: &Settings, goal: &Goal, repeats: u32) -> String {
     const OVERHEAD_S: f64 = 2.0;
     let seconds = |key| match settings.value(key) {
         Some(Value::Duration(time)) => time.as_secs_f64(),
+        Some(Value::WarmUp(warm_up)) => warm_up.at_most().as_secs_f64(),
         _ => 0.0,
     };
     let (run_time, warmup) = (seconds("RUN_TIME"), seconds("WARMUP"));

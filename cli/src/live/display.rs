@@ -183,7 +183,7 @@ fn line(tick: &Tick<'_>, recent: &Interval) -> String {
     };
     let left = match (tick.operations, tick.left) {
         (Some((done, all)), _) => format!("{done} of {all} operations"),
-        (None, Some(left)) => format!("{} left", duration(left.as_secs_f64())),
+        (None, Some(left)) => left_words(left, tick.is_most),
         (None, None) => String::new(),
     };
     format!(
@@ -193,6 +193,11 @@ fn line(tick: &Tick<'_>, recent: &Interval) -> String {
         latency(50.0),
         latency(99.0),
     )
+}
+
+pub(super) fn left_words(left: Duration, is_most: bool) -> String {
+    let at_most = if is_most { "at most " } else { "" };
+    format!("{at_most}{} left", duration(left.as_secs_f64()))
 }
 
 const LISTEN: Duration = Duration::from_millis(100);

@@ -12,6 +12,7 @@ use slob_facts::format::{count, duration_us, fixed, or_absent, percent};
 use slob_facts::{Grade, figure};
 use slob_stats::summary;
 
+use super::display::left_words;
 use super::state::{Hint, LoadState, RunState, Second, Stage, hints};
 use crate::output;
 use crate::progress::duration;
@@ -118,9 +119,8 @@ fn draw_progress(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect
     let time = match (state.operations, state.planned, state.left) {
         (Some((done, all)), _, _) => format!("{} of {} operations", count(done), count(all)),
         (None, Some(planned), Some(left)) => {
-            let [elapsed, planned, left] =
-                [state.elapsed, planned, left].map(|time| duration(time.as_secs_f64()));
-            format!("{elapsed} of {planned}, {left} left")
+            let [elapsed, planned] = [state.elapsed, planned].map(|time| duration(time.as_secs_f64()));
+            format!("{elapsed} of {planned}, {}", left_words(left, state.is_most))
         }
         _ => String::new(),
     };

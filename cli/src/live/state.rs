@@ -49,6 +49,8 @@ pub(super) struct RunState {
     pub(super) alive: Option<u32>,
     pub(super) elapsed: Duration,
     pub(super) left: Option<Duration>,
+    /// WARMUP=auto may end earlier.
+    pub(super) is_most: bool,
     /// Operations done and planned with WORK_LOOP.
     pub(super) operations: Option<(u64, u64)>,
     pub(super) history: VecDeque<Second>,
@@ -65,7 +67,7 @@ impl RunState {
             target: spec.target.to_string(),
             name: spec.run_name.as_str().to_owned(),
             planned: match spec.length {
-                Length::Time(length) => Some(spec.warmup + length),
+                Length::Time(length) => Some(spec.warmup.at_most() + length),
                 Length::Operations(_) => None,
             },
             sessions: spec.workload.sessions(),
@@ -106,6 +108,9 @@ impl RunState {
         push(&mut self.history, Second::of(tick.recent, measured), MOST_SECONDS);
         self.totals.merge(tick.recent);
         (self.elapsed, self.left, self.operations) = (tick.elapsed, tick.left, tick.operations);
+        if std::mem::replace(&mut self.is_most, tick.is_most) && !tick.is_most {
+            self.planned = tick.left.map(|left| tick.elapsed + left);
+        }
         let before = self.alive.replace(tick.sessions).unwrap_or(self.sessions);
         // With WORK_LOOP sessions end when their work is done.
         let lost = tick.operations.is_none() && tick.sessions < before;
@@ -184,6 +189,7 @@ pub(super) mod fixture {
             alive: Some(8),
             elapsed: Duration::from_secs(5 + window_s),
             left: Some(Duration::from_secs(60 - window_s.min(60))),
+            is_most: false,
             operations: None,
             history: VecDeque::new(),
             totals: Interval::default(),

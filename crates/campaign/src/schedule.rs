@@ -373,7 +373,7 @@ impl Maker<'_> {
 /// Warm-up and window; `None` if operations end a run.
 fn planned(spec: &RunSpec) -> Option<Duration> {
     match spec.length {
-        Length::Time(length) => Some(length + spec.warmup),
+        Length::Time(length) => Some(length + spec.warmup.at_most()),
         Length::Operations(_) => None,
     }
 }
@@ -388,6 +388,10 @@ pub fn clash(one: &RunSpec, other: &RunSpec) -> Option<String> {
         && place(first) == place(second)
     {
         return Some(format!("have the same schemas, {first}: give each its own data"));
+    }
+    if one.warmup.is_auto() || other.warmup.is_auto() {
+        let why = "could not agree on the begin of their windows with WARMUP=auto: set WARMUP to the same time for all of them";
+        return Some(why.to_owned());
     }
     let times = |spec: &RunSpec| (spec.length, spec.warmup);
     (times(one) != times(other)).then(|| {

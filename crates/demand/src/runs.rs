@@ -121,6 +121,7 @@ pub(crate) fn record_of(run: &Record, step: &RateStepRecord, operations: Interva
         marks: Vec::new(),
         edges: None,
         until_steady: None,
+        warm_up: None,
         look: None,
         sessions: Vec::new(),
         counters,

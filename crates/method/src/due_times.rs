@@ -14,7 +14,7 @@ const SECOND_NS: f64 = 1e9;
 #[derive(Clone, Debug)]
 pub(crate) struct DueTimes {
     rate: RateSchedule,
-    /// The rate's own time begins after it.
+    /// The rate's own time begins after it, or earlier ([`DueTimes::begin_window`]).
     warmup_us: u64,
     /// They share the rate.
     sessions: u32,
@@ -27,6 +27,8 @@ pub(crate) struct DueTimes {
     step: usize,
     /// Millionths of operations, of all sessions.
     due_before: u128,
+    /// The latest draw: mean gaps after a moment.
+    drawn: (f64, u64),
     /// Nanoseconds after the start of the run.
     pub(crate) next_ns: u64,
 }
@@ -37,10 +39,21 @@ impl DueTimes {
         let (rate, process) = workload.rate_per_s.clone().zip(workload.arrivals)?;
         let warmup_us = (workload.warmup_s * 1e6).round() as u64;
         let sessions = workload.sessions();
-        let (arrived, step, due_before, next_ns) = (0, 0, 0, 0);
+        let (arrived, step, due_before, drawn, next_ns) = (0, 0, 0, (0.0, 0), 0);
         let rng = Rng::new(rng::key(&[workload.seed, u64::from(session), ARRIVALS]));
-        let mut due_times =
-            Self { rate, warmup_us, sessions, process, session, rng, arrived, step, due_before, next_ns };
+        let mut due_times = Self {
+            rate,
+            warmup_us,
+            sessions,
+            process,
+            session,
+            rng,
+            arrived,
+            step,
+            due_before,
+            drawn,
+            next_ns,
+        };
         due_times.find_next();
         Some(due_times)
     }
@@ -50,7 +63,25 @@ impl DueTimes {
         self.find_next();
     }
 
+    /// The window begins at `ns`, earlier than planned. Operations that are planned already keep their due times.
+    pub(crate) fn begin_window(&mut self, ns: u64) {
+        let us = ns / 1000;
+        if us < self.warmup_us {
+            (self.warmup_us, self.step, self.due_before) = (us, 0, 0);
+            self.place_next();
+        }
+    }
+
     fn find_next(&mut self) {
+        if self.process == ArrivalProcess::Poisson {
+            // 53 random bits, from just above 0 to 1.
+            let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+            self.drawn = (-uniform.ln(), self.next_ns);
+        }
+        self.place_next();
+    }
+
+    fn place_next(&mut self) {
         self.next_ns = match self.process {
             ArrivalProcess::Steady => self.steady_ns(),
             ArrivalProcess::Poisson => self.poisson_ns(),
@@ -95,10 +126,7 @@ impl DueTimes {
 
     /// Inverts the exponential distribution. A gap goes on in the next step at its rate.
     fn poisson_ns(&mut self) -> u64 {
-        // 53 random bits, from just above 0 to 1.
-        let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-        let mut mean_gaps = -uniform.ln();
-        let mut from_ns = self.next_ns;
+        let (mut mean_gaps, mut from_ns) = self.drawn;
         loop {
             let end_ns = self.begin_us(self.step + 1).saturating_mul(1000);
             if self.per_second() > 0 {
@@ -107,13 +135,13 @@ impl DueTimes {
                 if due_ns < end_ns {
                     return due_ns;
                 }
-                mean_gaps = (mean_gaps - (end_ns - from_ns) as f64 / mean_ns).max(0.0);
+                mean_gaps = (mean_gaps - end_ns.saturating_sub(from_ns) as f64 / mean_ns).max(0.0);
             }
             if end_ns == u64::MAX {
                 return u64::MAX;
             }
             self.step += 1;
-            from_ns = end_ns;
+            from_ns = from_ns.max(end_ns);
         }
     }
 }
@@ -218,6 +246,32 @@ mod tests {
         // Five standard deviations of counts with these means.
         assert!((seconds(0, 5) - 20_000.0).abs() < 707.0, "{}", seconds(0, 5));
         assert!((seconds(6, 16) - 10_000.0).abs() < 500.0, "{}", seconds(6, 16));
+    }
+
+    #[test]
+    fn a_window_that_begins_early_has_the_schedule_of_a_warm_up_of_that_length() {
+        for process in [ArrivalProcess::Steady, ArrivalProcess::Poisson] {
+            for rates in ["3@0s,900@2s,0@4s,50@5s", "0@0s,200@1s", "50@0s,0@1s"] {
+                let planned = |warmup_s| {
+                    DueTimes::new(&Workload { warmup_s, ..open_loop(rates, 8, process) }, 5).unwrap()
+                };
+                let (mut early, mut fixed) = (planned(300.0), planned(7.25));
+                while early.next_ns < 7_250_000_000 {
+                    assert_eq!(early.next_ns, fixed.next_ns);
+                    early.advance();
+                    fixed.advance();
+                }
+                early.begin_window(u64::MAX);
+                early.begin_window(7_250_000_000);
+                // Whoever reconnects says it once more, perhaps with another moment.
+                early.begin_window(7_250_000_001);
+                for number in 0..200 {
+                    assert_eq!(early.next_ns, fixed.next_ns, "{process:?}, {rates}, arrival {number}");
+                    early.advance();
+                    fixed.advance();
+                }
+            }
+        }
     }
 
     #[test]

@@ -55,6 +55,11 @@ impl Planner {
         self.due_times.as_ref().map(|due_times| due_times.next_ns)
     }
 
+    /// The rate's schedule begins at `ns` after the start of the run, if that is before the planned end of the warm-up.
+    pub fn begin_window(&mut self, ns: u64) {
+        self.due_times.iter_mut().for_each(|due_times| due_times.begin_window(ns));
+    }
+
     /// At most `count` operations due before `until_ns`; none in a closed loop. Transactions end beyond both limits.
     pub fn fill_due(&mut self, batch: &mut Batch, count: usize, until_ns: u64) {
         batch.clear();

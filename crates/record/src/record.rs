@@ -58,6 +58,8 @@ pub struct Record {
     pub edges: Option<Edges>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<UntilSteady>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<AutoWarmUp>,
     /// The run is one of a series that ends when its question is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look: Option<Look>,
@@ -518,6 +520,19 @@ pub struct UntilSteady {
     /// Begin of the first compared window; absent if the run was too short.
     pub since_s: Option<u64>,
     pub operations_per_s: Vec<f64>,
+}
+
+/// A warm-up with WARMUP=auto.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AutoWarmUp {
+    /// Its limit.
+    pub at_most_s: f64,
+    /// Its length.
+    pub seconds: f64,
+    /// The windows are the last half of the time in which it was watched.
+    pub steady: UntilSteady,
+    /// Mean response time in each of these windows that has operations.
+    pub responses_us: Vec<f64>,
 }
 
 /// The server's own report and its comparison with the run.

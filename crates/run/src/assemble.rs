@@ -11,7 +11,7 @@ use slob_record::{
     ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord, Status, TraceRecord,
     Window, error_of_session, latest_load,
 };
-use slob_spec::{Length, RunSpec, Target, TraceWhen, Workload};
+use slob_spec::{Length, RunSpec, Target, TraceWhen, WarmUp, Workload};
 
 use crate::page_cache::PageCache;
 use crate::prepare::Prepared;
@@ -28,6 +28,11 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         let seconds = (end.taken - begin.taken).as_secs_f64();
         (seconds > 0.0).then(|| Window { begin_s: tally.clock.at(begin.taken).as_secs_f64(), seconds })
     });
+    let workload = match (context.spec.warmup, window) {
+        // The schedule of RATE begins with the window.
+        (WarmUp::Auto(_), Some(window)) => Workload { warmup_s: window.begin_s, ..prepared.workload.clone() },
+        _ => prepared.workload.clone(),
+    };
     let snapshots = samples.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
     let mut figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
     figures.events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
@@ -60,10 +65,10 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         target: context.spec.target.to_string(),
         server: server(prepared, topology, &context.spec.target),
         configuration: context.configuration.clone(),
-        workload: prepared.workload.clone(),
         load: load(prepared, context.spec),
         operations: if window.is_some() { tally.window(None) } else { BTreeMap::new() },
-        backlog: window.and_then(|window| backlog(&prepared.workload, window, tally)),
+        backlog: window.and_then(|window| backlog(&workload, window, tally)),
+        workload,
         dispatch: tally.dispatch(),
         conflicts,
         losses,
@@ -72,6 +77,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
             .filter(|_| window.is_some())
             .map(|(begin, end)| Edges { begin: begin.stragglers, end: end.stragglers }),
         until_steady: measured.until_steady.clone(),
+        warm_up: measured.warm_up.clone(),
         look: None,
         sessions: sessions(context.spec, prepared, &measured, !endpoints.is_empty()),
         counters: figures.counters,

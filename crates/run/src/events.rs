@@ -86,6 +86,8 @@ pub struct Tick<'a> {
     pub elapsed: Duration,
     /// `None` with WORK_LOOP.
     pub left: Option<Duration>,
+    /// WARMUP=auto may end earlier.
+    pub is_most: bool,
     pub recent: &'a Interval,
     pub sessions: u32,
     pub operations: Option<(u64, u64)>,

@@ -19,6 +19,7 @@ mod replay;
 mod run;
 mod sampler;
 mod sessions;
+mod settling;
 mod site;
 mod space;
 mod tally;

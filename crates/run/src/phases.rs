@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use slob_measure::Figures;
 use slob_record::{EdgeRecord, Interval, RateStepRecord, Record, UntilSteady as SteadyRecord};
-use slob_spec::{Length, SessionLoss, TraceWhen, UntilSteady};
+use slob_spec::{Length, SessionLoss, TraceWhen, UntilSteady, WarmUp};
 use slob_stats::{SteadyRule, SteadyWatch};
 
 use crate::assemble::assemble;
 use crate::events::{Phase, RunEvent, Tick};
 use crate::sampler::{Sample, Sampler};
 use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
+use crate::settling::Settling;
 use crate::tally::{Drain, GrowingSeries};
 use crate::timeline::{Edge, Measurements, Timeline};
 
@@ -31,6 +32,7 @@ pub(crate) struct Phases<'a, 'b> {
     measured: Measurements,
     last_sample: Option<Sample>,
     steady: Option<SteadyStop>,
+    settling: Option<Settling>,
     /// The run as it was at the first look of ABORT_ON.
     watched: Option<Record>,
     step: Option<(usize, Sample)>,
@@ -42,8 +44,25 @@ impl<'a, 'b> Phases<'a, 'b> {
     /// The sessions are connected and rest.
     pub(crate) fn new(timeline: &'b mut Timeline<'a>, sampler: &'b mut Sampler, sessions: Sessions) -> Self {
         let measured = Measurements { started: Timestamp::now(), ..Measurements::default() };
-        let (phase, steady, watched, step, until) = (Phase::WarmUp, None, None, None, None);
-        Self { timeline, sampler, sessions, measured, last_sample: None, steady, watched, step, phase, until }
+        let settling = match timeline.context.spec.warmup {
+            WarmUp::Auto(at_most) => Some(Settling::new(at_most)),
+            WarmUp::For(_) => None,
+        };
+        let (last_sample, steady, watched, step) = (None, None, None, None);
+        let (phase, until) = (Phase::WarmUp, None);
+        Self {
+            timeline,
+            sampler,
+            sessions,
+            measured,
+            last_sample,
+            steady,
+            settling,
+            watched,
+            step,
+            phase,
+            until,
+        }
     }
 
     pub(crate) fn carry_out(mut self) -> Measurements {
@@ -61,7 +80,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         let start = self.timeline.tally.clock.moment(Duration::ZERO);
         let mut end = PhaseEnd { closed: start, last_work: start, stragglers: EdgeRecord::default() };
         let mut reason = None;
-        let warmup = Some(Phase::WarmUp).filter(|_| !self.timeline.context.spec.warmup.is_zero());
+        let warmup = Some(Phase::WarmUp).filter(|_| self.timeline.context.spec.warmup != WarmUp::NONE);
         for (number, phase) in warmup.into_iter().chain([Phase::Window]).enumerate() {
             self.begin(phase, &end);
             if number == 0 {
@@ -157,7 +176,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             self.steady = until_steady.map(|asked| SteadyStop::new(asked, begin));
             self.timeline.observer.on_run(&RunEvent::WindowBegan);
         }
-        let warmup = Some(self.timeline.context.spec.warmup).filter(|_| phase == Phase::WarmUp);
+        let warmup = Some(self.timeline.context.spec.warmup.at_most()).filter(|_| phase == Phase::WarmUp);
         let length = warmup.or(match self.timeline.context.spec.length {
             Length::Time(length) => Some(length),
             Length::Operations(_) => None,
@@ -181,7 +200,12 @@ impl<'a, 'b> Phases<'a, 'b> {
         if steps.len() == 1 || self.phase != Phase::Window {
             return;
         }
-        let since_begin = self.timeline.tally.clock.at(sample.taken).saturating_sub(spec.warmup);
+        let begin = match (spec.warmup, &self.measured.begin) {
+            (WarmUp::For(warmup), _) => warmup,
+            (WarmUp::Auto(_), Some(begin)) => self.timeline.tally.clock.at(begin.sample.taken),
+            (WarmUp::Auto(_), None) => Duration::MAX,
+        };
+        let since_begin = self.timeline.tally.clock.at(sample.taken).saturating_sub(begin);
         let is_whole = self.until.is_none_or(|until| Instant::now() >= until);
         let at = match is_last && is_whole {
             true => steps.len(),
@@ -233,6 +257,7 @@ impl<'a, 'b> Phases<'a, 'b> {
                 return None;
             }
             let next_second = clock.moment(Duration::from_secs(sampled.as_secs() + 1));
+            self.end_warm_up_if_settled(sampled);
             let wake_at = self.until.map_or(next_second, |until| until.min(next_second));
             let reason = self.sessions.wait_until(wake_at, self.timeline.context.stop);
             if reason.is_some() || self.until.is_some_and(|until| Instant::now() >= until) {
@@ -253,6 +278,17 @@ impl<'a, 'b> Phases<'a, 'b> {
             if self.is_to_abort(before.as_ref(), operations) {
                 return Some(EarlyEnd::Aborted);
             }
+        }
+    }
+
+    fn end_warm_up_if_settled(&mut self, now: Duration) {
+        let Some(settling) = self.settling.as_mut().filter(|_| self.phase == Phase::WarmUp) else { return };
+        if let Some(end) = settling.end(&self.measured.series, now) {
+            let tally = &self.timeline.tally;
+            let until = tally.clock.moment(end);
+            tally.end_phase(end);
+            self.sessions.shared.rendezvous.shorten(until);
+            self.until = Some(until);
         }
     }
 
@@ -309,6 +345,8 @@ impl<'a, 'b> Phases<'a, 'b> {
             phase: self.phase,
             elapsed: self.timeline.tally.clock.at(now),
             left: left.map(|until| until.saturating_duration_since(now) + to_come),
+            is_most: self.phase == Phase::WarmUp
+                && self.settling.as_ref().is_some_and(|all| !all.is_settled()),
             recent: &recent,
             sessions: self.sessions.alive(),
             operations: all.map(|all| (self.sessions.shared.operations.load(Ordering::Relaxed), all)),
@@ -333,6 +371,9 @@ impl<'a, 'b> Phases<'a, 'b> {
         // A run that was stopped at once had no second to watch.
         measured.notes.extend(timeline.abort.notes().filter(|_| self.watched.is_some()));
         measured.until_steady = self.steady.as_ref().map(SteadyStop::record);
+        let warm_up_s = measured.begin.as_ref().map(|begin| timeline.tally.clock.at(begin.sample.taken));
+        measured.warm_up =
+            self.settling.as_ref().zip(warm_up_s).map(|(all, time)| all.record(time.as_secs_f64()));
         measured.sessions = sessions.ended;
         let window = timeline.tally.window_ns();
         for (_, end) in &mut measured.sessions {
@@ -365,7 +406,8 @@ impl SteadyStop {
     fn is_reached(&mut self, series: &GrowingSeries, now: Duration) -> bool {
         let complete_s = GrowingSeries::complete_s(now);
         while self.watch.next_s() < complete_s && !self.reached {
-            self.watch.push(series.operations_in(self.watch.next_s()) as f64);
+            let operations = series.second(self.watch.next_s()).map_or(0, |second| second.ops.total());
+            self.watch.push(operations as f64);
             self.reached = self.watch.is_steady();
         }
         self.reached

@@ -81,6 +81,11 @@ impl Rendezvous {
         });
     }
 
+    /// The phase ends at `until`, earlier than planned.
+    pub(crate) fn shorten(&self, until: Instant) {
+        self.give(|orders| orders.order = Order::Work(Some(until)));
+    }
+
     pub(crate) fn close(&self) {
         self.give(|orders| orders.order = Order::Rest);
     }

@@ -53,6 +53,13 @@ pub fn run(
     let spec = context.spec;
     let abort = spec.abort_on.as_deref().unwrap_or_default().parse::<AbortWatch>();
     let abort = abort.map_err(|error| RunError::usage(error.to_string()))?;
+    if context.common_start.is_some() && spec.warmup.is_auto() {
+        let message = format!(
+            "WARMUP={}: runs beside each other could not agree on the begin of their windows",
+            spec.warmup
+        );
+        return Err(RunError::usage(message).with_advice("set WARMUP to the same time for all of them"));
+    }
     let schemas: Vec<SchemaNo> = prepared.schemas.iter().map(|state| state.schema).collect();
     let plan = RunPlan {
         schemas: &schemas,

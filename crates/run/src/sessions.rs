@@ -274,6 +274,8 @@ impl Worker {
         let (tally, journal, number) = (&*shared.tally, shared.journal.as_ref(), self.plan.number);
         while participant.is_working() {
             if self.batch.ops().is_empty() {
+                // WARMUP=auto ends before its limit.
+                self.planner.begin_window(tally.window_ns().start);
                 match self.plan_next(end.operations, tally.clock.ns(Instant::now())) {
                     NextBatch::Planned => {}
                     NextBatch::DueIn(wait) => {

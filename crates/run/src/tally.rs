@@ -292,7 +292,12 @@ impl Tally {
     /// It may end at `end` of the clock.
     pub(crate) fn begin_phase(&self, begin: Instant, end: Option<Duration>) {
         self.phase_begin_ns.store(self.clock.ns(begin), Ordering::Relaxed);
-        let last = end.map_or(u64::MAX, |end| end.saturating_sub(Duration::from_nanos(1)).as_secs());
+        self.end_phase(end.unwrap_or(Duration::MAX));
+    }
+
+    /// It ends at `end` of the clock.
+    pub(crate) fn end_phase(&self, end: Duration) {
+        let last = end.saturating_sub(Duration::from_nanos(1)).as_secs();
         self.last_second.store(last, Ordering::Relaxed);
     }
 
@@ -544,9 +549,9 @@ impl GrowingSeries {
         recent
     }
 
-    /// 0 for a settled second.
-    pub(crate) fn operations_in(&self, second: u64) -> u64 {
-        self.open.get(&second).map_or(0, |interval| interval.ops.total())
+    /// `None` for a settled second, and for one without operations and samples.
+    pub(crate) fn second(&self, second: u64) -> Option<&Interval> {
+        self.open.get(&second)
     }
 
     fn settle(&mut self, before: u64) {

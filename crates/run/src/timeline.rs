@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use slob_demand::AbortWatch;
 use slob_engine::Engine;
 use slob_record::{
-    ConfigEntry, EdgeRecord, Mark, RateStepRecord, SavedProbe, ServerReportRecord,
+    AutoWarmUp, ConfigEntry, EdgeRecord, Mark, RateStepRecord, SavedProbe, ServerReportRecord,
     UntilSteady as SteadyRecord, Verification,
 };
 use slob_spec::RunSpec;
@@ -69,6 +69,7 @@ pub(crate) struct Measurements {
     pub(crate) traced: Option<(Sample, Sample)>,
     pub(crate) steps: Vec<RateStepRecord>,
     pub(crate) until_steady: Option<SteadyRecord>,
+    pub(crate) warm_up: Option<AutoWarmUp>,
     /// The number counts further marks.
     pub(crate) marks: (Vec<Mark>, usize),
     /// The moment is when the timeline learned of the end.

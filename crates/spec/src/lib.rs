@@ -50,6 +50,6 @@ pub use table::Table;
 pub use target::{BadTarget, Endpoint, Target, decode};
 pub use types::{
     Amount, ArrivalProcess, BadValue, Decimal, Every, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent,
-    RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady, WorkUnit,
+    RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady, WarmUp, WorkUnit,
 };
 pub use workload::{HotSpot, Roles, ThinkTime, Workload, WorkloadError};

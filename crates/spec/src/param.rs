@@ -9,7 +9,7 @@ use crate::observe::{Observe, Observers};
 use crate::rate::RateSchedule;
 use crate::target::Target;
 use crate::types::{
-    Amount, BadValue, Decimal, Every, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds,
+    Amount, BadValue, Decimal, Every, MASK, Percent, RunName, Secret, Size, WarmUp, WorkUnit, format_seconds,
     parse_seconds, whole,
 };
 
@@ -168,6 +168,10 @@ pub enum Kind {
         min_s: u64,
         max_s: u64,
     },
+    /// A duration, or `auto` with a limit.
+    WarmUp {
+        max_s: u64,
+    },
     /// Synonyms and any case count.
     Flag,
     /// Each word has a meaning or an empty text.
@@ -203,6 +207,7 @@ impl Kind {
             Self::Duration { min_s, max_s } => {
                 format!("{min_s} to {max_s} seconds, decimals allowed, or with a unit: 90s, 15m, 8h")
             }
+            Self::WarmUp { max_s } => WarmUp::permitted(Duration::from_secs(max_s)),
             Self::Flag => "TRUE or FALSE (yes or no, on or off, 1 or 0)".to_owned(),
             Self::Choice(choices) => in_words(choices),
             Self::Text | Self::Secret => "one line of text without control characters".to_owned(),
@@ -271,6 +276,7 @@ impl Kind {
             Self::Duration { min_s, max_s } => parse_seconds(text)
                 .filter(|span| (Duration::from_secs(min_s)..=Duration::from_secs(max_s)).contains(span))
                 .map(Value::Duration),
+            Self::WarmUp { max_s } => WarmUp::parse(text, Duration::from_secs(max_s)).map(Value::WarmUp),
             Self::Flag => {
                 let is_among = |words: [&str; 4]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
                 (is_among(TRUE_WORDS) || is_among(FALSE_WORDS)).then(|| Value::Flag(is_among(TRUE_WORDS)))
@@ -321,6 +327,7 @@ pub enum Value {
     Decimal(Decimal),
     Size(Size),
     Duration(Duration),
+    WarmUp(WarmUp),
     Flag(bool),
     Choice(&'static str),
     Text(String),
@@ -346,6 +353,7 @@ impl fmt::Display for Value {
             Self::Decimal(value) => value.fmt(f),
             Self::Size(value) => value.fmt(f),
             Self::Duration(value) => f.write_str(&format_seconds(*value)),
+            Self::WarmUp(value) => value.fmt(f),
             Self::Flag(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
             Self::Choice(value) => f.write_str(value),
             Self::Text(value) => f.write_str(value),
@@ -389,6 +397,7 @@ from_value! {
     Every: Value::Decimal(value) => (*value).try_into().ok();
     Size: Value::Size(value) => Some(*value);
     Duration: Value::Duration(value) => Some(*value);
+    WarmUp: Value::WarmUp(value) => Some(*value);
     bool: Value::Flag(value) => Some(*value);
     &'static str: Value::Choice(value) => Some(*value);
     String: Value::Text(value) => Some(value.clone());

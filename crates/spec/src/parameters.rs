@@ -19,7 +19,7 @@ const FREQUENCY: Kind = Kind::Count { min: 0, max: u32::MAX as u64 };
 const MEGABYTES: Kind = Kind::Count { min: 0, max: 1 << 33 };
 const PAUSE: Kind = Kind::Duration { min_s: 0, max_s: 3600 };
 const RUN_TIME: Kind = Kind::Duration { min_s: 1, max_s: 30 * 24 * 3600 };
-const WARMUP: Kind = Kind::Duration { min_s: 0, max_s: 24 * 3600 };
+const WARMUP: Kind = Kind::WarmUp { max_s: 24 * 3600 };
 
 /// MiB divide into powers of two.
 const BLOCK_SIZES: Kind = Kind::Choice(&[
@@ -167,7 +167,10 @@ pub(crate) static PARAMETERS: &[Param] = &[
         .meaning("if above 0, each session does exactly that many operations, and RUN_TIME is ignored")
         .defaults("0", "0"),
     Param::new("WARMUP", WARMUP, Group::Run)
-        .meaning("time at full load before the measured window; 0 means none")
+        .meaning(
+            "time at full load before the measured window; 0 means none, auto as long as operations/s and response times \
+            are not steady or a checkpoint or clean-up of earlier work goes on",
+        )
         .shipped("5"),
     Param::new("UNTIL_STEADY", Kind::Flag, Group::Run)
         .meaning(

@@ -11,7 +11,7 @@ use crate::settings::{Diagnostics, Settings};
 use crate::table::DEFAULT_BLOCK_BYTES;
 use crate::target::Target;
 use crate::types::{
-    HotSpotSize, Length, Percent, RunName, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady,
+    HotSpotSize, Length, Percent, RunName, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady, WarmUp,
     format_seconds,
 };
 use crate::workload::{Roles, ThinkTime, Workload};
@@ -91,7 +91,7 @@ pub struct RunSpec {
     pub scale: Size,
     pub scan_table: Option<Size>,
     pub length: Length,
-    pub warmup: Duration,
+    pub warmup: WarmUp,
     /// A steady run ends the window early.
     pub until_steady: Option<UntilSteady>,
     /// Rules in words.
@@ -132,9 +132,9 @@ impl RunSpec {
         // Every operation of a WORK_LOOP counts.
         let warmup = match length {
             Length::Time(_) => settings.required("WARMUP")?,
-            Length::Operations(_) => Duration::ZERO,
+            Length::Operations(_) => WarmUp::NONE,
         };
-        workload.warmup_s = warmup.as_secs_f64();
+        workload.warmup_s = warmup.at_most().as_secs_f64();
         (workload.run_time_s, workload.work_loop) = match length {
             Length::Time(time) => (Some(time.as_secs_f64()), None),
             Length::Operations(count) => (None, Some(count)),

@@ -463,6 +463,59 @@ pub enum Length {
     Operations(u64),
 }
 
+/// Full load before the window: `5`, `auto` or `auto:10m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUp {
+    For(Duration),
+    /// Until rate and response time are steady, and no longer than this.
+    Auto(Duration),
+}
+
+impl WarmUp {
+    pub const NONE: Self = Self::For(Duration::ZERO);
+    const USUAL_LIMIT: Duration = Duration::from_secs(300);
+    /// Three windows of a second.
+    const LEAST_LIMIT: Duration = Duration::from_secs(3);
+    const WORD: &str = "auto";
+
+    pub fn at_most(self) -> Duration {
+        match self {
+            Self::For(time) | Self::Auto(time) => time,
+        }
+    }
+
+    pub fn is_auto(self) -> bool {
+        matches!(self, Self::Auto(_))
+    }
+
+    pub(crate) fn parse(text: &str, most: Duration) -> Option<Self> {
+        let (word, limit) = text.split_once(':').map_or((text, None), |(word, limit)| (word, Some(limit)));
+        if !word.eq_ignore_ascii_case(Self::WORD) {
+            return parse_seconds(text).filter(|time| *time <= most).map(Self::For);
+        }
+        let limit = limit.map_or(Some(Self::USUAL_LIMIT), parse_seconds)?;
+        (Self::LEAST_LIMIT..=most).contains(&limit).then_some(Self::Auto(limit))
+    }
+
+    pub(crate) fn permitted(most: Duration) -> String {
+        let [usual, least, most] = [Self::USUAL_LIMIT, Self::LEAST_LIMIT, most].map(|time| time.as_secs());
+        format!(
+            "0 to {most} seconds, decimals allowed, or with a unit: 90s, 15m; auto (at most {usual} s); or auto:10m (at most \
+             that, {least} s or more)"
+        )
+    }
+}
+
+impl fmt::Display for WarmUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::For(time) => f.write_str(&format_seconds(time)),
+            Self::Auto(Self::USUAL_LIMIT) => f.write_str(Self::WORD),
+            Self::Auto(limit) => write!(f, "{}:{}s", Self::WORD, format_seconds(limit)),
+        }
+    }
+}
+
 /// Ends a run when its last windows agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntilSteady {
@@ -560,6 +613,28 @@ mod tests {
     fn bad_durations_are_refused() {
         for text in "|.|h|-1|1e3|1,5|5 m|0.0000001|18446744073709551615|5é".split('|') {
             assert_eq!(parse_seconds(text), None, "{text}");
+        }
+    }
+
+    #[rstest]
+    #[case("0", WarmUp::NONE, "0")]
+    #[case("1.5m", WarmUp::For(Duration::from_secs(90)), "90")]
+    #[case("auto", WarmUp::Auto(Duration::from_secs(300)), "auto")]
+    #[case("Auto:5m", WarmUp::Auto(Duration::from_secs(300)), "auto")]
+    #[case("AUTO:10m", WarmUp::Auto(Duration::from_secs(600)), "auto:600s")]
+    #[case("auto:3", WarmUp::Auto(Duration::from_secs(3)), "auto:3s")]
+    #[case("auto:4.5s", WarmUp::Auto(Duration::from_millis(4500)), "auto:4.5s")]
+    fn warm_ups_are_read(#[case] text: &str, #[case] warm_up: WarmUp, #[case] shown: &str) {
+        let most = Duration::from_secs(24 * 3600);
+        assert_eq!(WarmUp::parse(text, most), Some(warm_up));
+        assert_eq!(warm_up.to_string(), shown);
+        assert_eq!(WarmUp::parse(shown, most), Some(warm_up));
+    }
+
+    #[test]
+    fn bad_warm_ups_are_refused() {
+        for text in "|automatic|auto:|auto:2|auto:2d|auto:-1|auto 10m|:10|10:auto|2d".split('|') {
+            assert_eq!(WarmUp::parse(text, Duration::from_secs(24 * 3600)), None, "{text}");
         }
     }
 

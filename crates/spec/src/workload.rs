@@ -29,6 +29,7 @@ pub struct Workload {
     pub run_time_s: Option<f64>,
     /// Operations of each session.
     pub work_loop: Option<u64>,
+    /// In a plan with WARMUP=auto, the most that it may be; in a record, its length.
     pub warmup_s: f64,
     /// Decides every key, kind and pause.
     pub seed: u64,

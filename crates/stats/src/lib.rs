@@ -26,8 +26,8 @@ pub use series::{Merge, Point, Series, SeriesError};
 pub use shared::SharedHistogram;
 pub use shuffler::Shuffler;
 pub use steadiness::{
-    LastWindows, STALL_SHARE, STEADY_VARIATION, Steadiness, SteadyRule, SteadyWatch, TREND_PERCENT,
-    WILD_VARIATION,
+    LastWindows, STALL_SHARE, STEADY_VARIATION, SettleWatch, SettleWindows, Steadiness, SteadyRule,
+    SteadyWatch, TREND_PERCENT, WILD_VARIATION,
 };
 pub use token_bucket::TokenBucket;
 pub use trend::{Drift, RobustTrend};

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use itertools::Itertools;
 use slob_host::{Device, Disk};
 use slob_record::{
-    ConfigEntry, HostRecord, LoadRecord, Look, ObservedRecord, Record, SchemaRecord, ServerRecord,
-    UntilSteady,
+    AutoWarmUp, ConfigEntry, HostRecord, LoadRecord, Look, ObservedRecord, Record, SchemaRecord,
+    ServerRecord, UntilSteady,
 };
 use slob_spec::{Every, HotSpot, ThinkTime, Workload};
 use slob_stats::summary;
@@ -131,6 +131,9 @@ fn workload(page: &mut Page, record: &Record) {
     page.fact("Scale", &scale(workload, record.server.block_bytes));
     page.fact("Operations", &operations(workload));
     page.fact("Window", &window(record));
+    if let Some(warm_up) = &record.warm_up {
+        page.fact("Warm-up", &warm_up_words(warm_up));
+    }
     if let Some(until_steady) = &record.until_steady {
         page.fact("Until steady", &until_steady_words(until_steady));
     }
@@ -181,20 +184,39 @@ fn hot_share(share: Every) -> String {
 
 fn until_steady_words(until: &UntilSteady) -> String {
     let tolerance = format!("{} % asked for", fixed(until.tolerance_percent, 0));
-    let rates = &until.operations_per_s;
-    let Some(since_s) = until.since_s else {
+    let Some(windows) = last_windows(until) else {
         return format!("not known: the run ended before there was enough to compare; {tolerance}");
     };
+    let reached = if until.reached { "reached" } else { "NOT reached" };
+    format!("{reached}: {windows} operations/s, {} % apart; {tolerance}", spread(&until.operations_per_s))
+}
+
+/// `None` without enough seconds.
+fn last_windows(until: &UntilSteady) -> Option<String> {
+    let (since_s, rates) = (until.since_s?, &until.operations_per_s);
     let each = rates.iter().map(|rate| fixed(*rate, 0)).join(", ");
-    let ends = summary::minimum(rates).zip(summary::maximum(rates)).zip(summary::mean(rates));
+    let (number, window_s) = (rates.len(), until.window_s);
+    Some(format!("the last {number} windows of {window_s} s, from second {since_s} on, did {each}"))
+}
+
+fn spread(values: &[f64]) -> String {
+    let ends = summary::minimum(values).zip(summary::maximum(values)).zip(summary::mean(values));
     let spread = ends.and_then(|((low, high), mean)| ratio(100.0 * (high - low), mean));
+    or_absent(spread, |spread| fixed(spread, 1))
+}
+
+fn warm_up_words(warm_up: &AutoWarmUp) -> String {
+    let AutoWarmUp { at_most_s, seconds: took_s, steady, responses_us } = warm_up;
+    let (took, at_most) = (seconds(*took_s), seconds(*at_most_s));
+    let Some(windows) = last_windows(steady) else {
+        return format!("NOT steady after {took}: {at_most} at most are too few to compare");
+    };
+    let state = if steady.reached { "steady" } else { "NOT steady" };
     format!(
-        "{}: the last {} windows of {} s, from second {since_s} on, did {} operations/s, {} % apart; {tolerance}",
-        if until.reached { "reached" } else { "NOT reached" },
-        rates.len(),
-        until.window_s,
-        each,
-        or_absent(spread, |spread| fixed(spread, 1)),
+        "{state} after {took} of at most {at_most}: {windows} operations/s, {} % apart, their response times {} %; {} % is steady",
+        spread(&steady.operations_per_s),
+        spread(responses_us),
+        fixed(steady.tolerance_percent, 0),
     )
 }
 

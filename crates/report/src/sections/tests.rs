@@ -1,5 +1,6 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
+use slob_record::AutoWarmUp;
 use slob_record::{
     EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, ReportedPair, ServerReportRecord,
     SessionRecord, UntilSteady,
@@ -309,6 +310,35 @@ fn the_outcome_of_until_steady_is_a_fact() {
     assert!(text(UntilSteady { reached: false, ..until.clone() }).contains("steady NOT reached"));
     let short = UntilSteady { reached: false, since_s: None, operations_per_s: Vec::new(), ..until };
     assert!(text(short).contains("steady not known"));
+}
+
+#[test]
+fn an_automatic_warm_up_says_how_it_ended() {
+    let mut record = records::direct_read_run();
+    let steady = UntilSteady {
+        reached: true,
+        tolerance_percent: 3.0,
+        window_s: 5,
+        since_s: Some(8),
+        operations_per_s: vec![995.0, 1000.0, 1005.0],
+    };
+    let warm_up =
+        AutoWarmUp { at_most_s: 300.0, seconds: 25.0, steady, responses_us: vec![990.0, 1000.0, 1010.0] };
+    let mut text = |warm_up: AutoWarmUp| {
+        record.warm_up = Some(warm_up);
+        section(setup::test, &record).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let windows = "the last 3 windows of 5 s, from second 8 on, did 995, 1,000, 1,005 operations/s, 1.0 % apart, their \
+                   response times 2.0 %; 3 % is steady";
+    let said = text(warm_up.clone());
+    assert!(said.contains(&format!("Warm-up steady after 25 s of at most 300 s: {windows}")), "{said}");
+    let limit = UntilSteady { reached: false, ..warm_up.steady.clone() };
+    let said = text(AutoWarmUp { seconds: 300.0, steady: limit, ..warm_up.clone() });
+    assert!(said.contains("Warm-up NOT steady after 300 s of at most 300 s: the last 3"), "{said}");
+    let short =
+        UntilSteady { reached: false, since_s: None, operations_per_s: Vec::new(), ..warm_up.steady.clone() };
+    let said = text(AutoWarmUp { at_most_s: 3.0, seconds: 3.0, steady: short, ..warm_up });
+    assert!(said.contains("Warm-up NOT steady after 3 s: 3 s at most are too few to compare"), "{said}");
 }
 
 #[test]

@@ -4,4 +4,5 @@
 mod failing_sessions;
 mod on_the_null_engine;
 mod server_report;
+mod settling;
 mod support;

@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use crate::{
     Checked, ConfFile, Every, Group, Kind, Length, LoadSpec, Param, RunSpec, Secret, Settings, Size,
-    SpecErrors, Table,
+    SpecErrors, Table, WarmUp,
 };
 
 static DEMO: &[Param] = &[
@@ -26,6 +26,21 @@ fn run(flags: &[(&str, &str)]) -> Result<Checked<RunSpec>, SpecErrors> {
     RunSpec::from_settings(&settings(flags))
 }
 
+#[test]
+fn a_plan_with_an_automatic_warm_up_holds_its_limit_and_a_work_loop_has_none() {
+    let warm_up = |flags: &[(&str, &str)]| {
+        let spec = run(flags).unwrap().spec;
+        (spec.warmup, spec.workload.warmup_s)
+    };
+    let limit = Duration::from_secs(120);
+    assert_eq!(warm_up(&[("WARMUP", "auto:2m")]), (WarmUp::Auto(limit), 120.0));
+    assert_eq!(warm_up(&[("WARMUP", "auto"), ("WORK_LOOP", "10")]), (WarmUp::NONE, 0.0));
+    let refused =
+        |text| Settings::resolve(&Table::new("file:./d", &[]), None, &[], &[("WARMUP".to_owned(), text)]);
+    let said = refused("auto:1s".to_owned()).unwrap_err().to_string();
+    assert!(said.contains("auto:10m (at most that, 3 s or more)"), "{said}");
+}
+
 fn every(n: u32) -> Option<NonZeroU32> {
     NonZeroU32::new(n)
 }
@@ -38,7 +53,8 @@ fn the_defaults_make_a_run() {
     assert_eq!((work.update_pct.get(), work.scan_pct.get(), work.commit_every), (10.0, 0.0, Every::ONE));
     assert_eq!((work.work_unit.get(), work.update_work_unit.get()), (64, 64));
     assert_eq!((spec.scale, work.scale_blocks, spec.block_bytes()), (Size::Bytes(80 << 20), 10_240, 8192));
-    assert_eq!((spec.length, spec.warmup), (Length::Time(Duration::from_secs(300)), Duration::from_secs(5)));
+    let (five_minutes, five_s) = (Duration::from_secs(300), Duration::from_secs(5));
+    assert_eq!((spec.length, spec.warmup), (Length::Time(five_minutes), WarmUp::For(five_s)));
     assert_eq!((work.hot_spot, work.hot_schema_every, work.think_time, spec.seed), (None, None, None, None));
     assert_eq!((work.sessions(), spec.host_counters, spec.external_script), (1, true, None));
 }
