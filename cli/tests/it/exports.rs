@@ -47,7 +47,8 @@ fn records_fit_the_schema_however_the_run_ended() {
     assert_eq!(completed["status"]["state"], "completed");
     fits(&schema, &completed);
     let steady = "--until-steady --steady-window 1 --steady-tolerance 50";
-    let open = folder.run_json(format!("--target null: --rate 100 --run-time 5 {steady}"));
+    let open = folder.run_json(format!("--target null: --rate 100 --run-time 5 --warmup auto:4 {steady}"));
+    assert!(open["warm_up"]["steady"]["since_s"].is_u64(), "{}", open["warm_up"]);
     assert!(open["until_steady"]["since_s"].is_u64(), "{}", open["until_steady"]);
     assert_eq!(open["workload"]["rate_per_s"], 100);
     fits(&schema, &open);

@@ -123,6 +123,10 @@ fn plans_of_neighbours_that_make_no_sense_are_refused_before_anything_is_touched
         &PLAN.replace("UPDATE_PCT = 0", "RUN_TIME = 2"),
         &["'shop' and 'audit' differ in RUN_TIME or WARMUP"],
     );
+    refused(
+        &PLAN.replace("UPDATE_PCT = 0", "WARMUP = \"auto\""),
+        &["could not agree on the begin of their windows with WARMUP=auto"],
+    );
     refused(&PLAN.replace("UPDATE_PCT = 0", "WORK_LOOP = 10"), &["neighbour 'audit' has WORK_LOOP"]);
     refused(&format!("sessions = [1]\n{PLAN}"), &["`sessions` and `[[neighbour]]` contradict each other"]);
     refused(&format!("together = [[\"shop\", \"bar\"]]\n{PLAN}"), &["there is no neighbour 'bar'"]);

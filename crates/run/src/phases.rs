@@ -165,6 +165,8 @@ impl<'a, 'b> Phases<'a, 'b> {
         self.add_sample(sample.clone());
         if follows_another {
             self.tick();
+            let warm_up_s = self.timeline.tally.clock.at(now).as_secs();
+            self.settling.iter_mut().for_each(|all| all.watch_until(&self.measured.series, warm_up_s));
         }
         self.phase = phase;
         if phase == Phase::Window {

@@ -27,17 +27,21 @@ impl Settling {
     /// The planned end, once the load has settled: a whole second, by which batches under way have ended. Later calls return
     /// `None`.
     pub(crate) fn end(&mut self, series: &GrowingSeries, now: Duration) -> Option<Duration> {
-        let complete_s = GrowingSeries::complete_s(now);
-        while !self.is_settled && self.watch.next_s() < complete_s {
+        if self.is_settled {
+            return None;
+        }
+        self.watch_until(series, GrowingSeries::complete_s(now));
+        let end = Duration::from_secs((now + LONGEST_BATCH).as_secs() + 1);
+        (self.is_settled && end < self.at_most).then_some(end)
+    }
+
+    /// Only complete seconds count: those before `end_s`.
+    pub(crate) fn watch_until(&mut self, series: &GrowingSeries, end_s: u64) {
+        while !self.is_settled && self.watch.next_s() < end_s {
             let (operations, responses_ns) = series.second(self.watch.next_s()).map_or((0, 0), counted);
             self.watch.push(operations, responses_ns);
             self.is_settled = self.watch.is_settled();
-            if self.is_settled {
-                let end = Duration::from_secs((now + LONGEST_BATCH).as_secs() + 1);
-                return Some(end).filter(|end| *end < self.at_most);
-            }
         }
-        None
     }
 
     /// It took `seconds`.

@@ -168,24 +168,20 @@ pub(crate) static PARAMETERS: &[Param] = &[
         .defaults("0", "0"),
     Param::new("WARMUP", WARMUP, Group::Run)
         .meaning(
-            "time at full load before the measured window; 0 means none, auto as long as operations/s and response times \
-            are not steady or a checkpoint or clean-up of earlier work goes on",
+            "time at full load before the measured window; auto: until that is steady, 300 s at most",
         )
         .shipped("5"),
     Param::new("UNTIL_STEADY", Kind::Flag, Group::Run)
         .meaning(
-            "end the run as soon as the last three windows of STEADY_WINDOW agree within \
-            STEADY_TOLERANCE; RUN_TIME is then the upper limit",
+            "end the run when the last three windows of STEADY_WINDOW agree within STEADY_TOLERANCE, at \
+            RUN_TIME at the latest",
         )
         .shipped("FALSE"),
     Param::new("STEADY_TOLERANCE", Kind::Count { min: 1, max: 50 }, Group::Run)
-        .meaning(
-            "with UNTIL_STEADY, the largest difference or drift allowed between the last windows' \
-            operations/s, in percent",
-        )
+        .meaning("largest difference or drift between windows of UNTIL_STEADY, in percent")
         .shipped("3"),
     Param::new("STEADY_WINDOW", Kind::Duration { min_s: 1, max_s: 3600 }, Group::Run)
-        .meaning("with UNTIL_STEADY, the length of each of the three windows, in whole seconds")
+        .meaning("length of each window, in whole seconds")
         .shipped("10"),
     Param::new("ABORT_ON", Kind::Text, Group::Run).meaning(
         "end the run where this holds in each second of the window for so long, as in 'read-p99 > 50ms for 30s'; with \

@@ -498,10 +498,9 @@ impl WarmUp {
     }
 
     pub(crate) fn permitted(most: Duration) -> String {
-        let [usual, least, most] = [Self::USUAL_LIMIT, Self::LEAST_LIMIT, most].map(|time| time.as_secs());
+        let (least, most) = (Self::LEAST_LIMIT.as_secs(), most.as_secs());
         format!(
-            "0 to {most} seconds, decimals allowed, or with a unit: 90s, 15m; auto (at most {usual} s); or auto:10m (at most \
-             that, {least} s or more)"
+            "0 to {most} seconds, or with a unit: 90s, 15m; or auto, with a limit auto:10m ({least} s or more)"
         )
     }
 }

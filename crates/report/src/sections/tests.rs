@@ -335,9 +335,8 @@ fn an_automatic_warm_up_says_how_it_ended() {
     let limit = UntilSteady { reached: false, ..warm_up.steady.clone() };
     let said = text(AutoWarmUp { seconds: 300.0, steady: limit, ..warm_up.clone() });
     assert!(said.contains("Warm-up NOT steady after 300 s of at most 300 s: the last 3"), "{said}");
-    let short =
-        UntilSteady { reached: false, since_s: None, operations_per_s: Vec::new(), ..warm_up.steady.clone() };
-    let said = text(AutoWarmUp { at_most_s: 3.0, seconds: 3.0, steady: short, ..warm_up });
+    let short = UntilSteady { reached: false, since_s: None, operations_per_s: Vec::new(), ..warm_up.steady };
+    let said = text(AutoWarmUp { at_most_s: 3.0, seconds: 3.0, steady: short, responses_us: Vec::new() });
     assert!(said.contains("Warm-up NOT steady after 3 s: 3 s at most are too few to compare"), "{said}");
 }
 

@@ -38,7 +38,7 @@ fn a_plan_with_an_automatic_warm_up_holds_its_limit_and_a_work_loop_has_none() {
     let refused =
         |text| Settings::resolve(&Table::new("file:./d", &[]), None, &[], &[("WARMUP".to_owned(), text)]);
     let said = refused("auto:1s".to_owned()).unwrap_err().to_string();
-    assert!(said.contains("auto:10m (at most that, 3 s or more)"), "{said}");
+    assert!(said.contains("with a limit auto:10m (3 s or more)"), "{said}");
 }
 
 fn every(n: u32) -> Option<NonZeroU32> {
