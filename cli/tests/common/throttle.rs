@@ -16,17 +16,25 @@ pub(crate) struct Throttle {
 
 impl Throttle {
     pub(crate) fn of_disk_below(folder: &Path, reads_per_s: u32) -> Result<Self, String> {
+        Self::of_disk(folder, "read", reads_per_s)
+    }
+
+    pub(crate) fn of_writes_below(folder: &Path, writes_per_s: u32) -> Result<Self, String> {
+        Self::of_disk(folder, "write", writes_per_s)
+    }
+
+    fn of_disk(folder: &Path, kind: &str, per_s: u32) -> Result<Self, String> {
         let device = Device::behind(folder).map_err(|error| error.to_string())?;
         let [disk] = device.disks.as_slice() else { return Err("the data are on no single disk".into()) };
         let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.id.name));
         let number = number.map_err(|error| error.to_string())?;
         let number = number.trim();
         let limits = [
-            ("blkio", "blkio.throttle.read_iops_device", format!("{number} {reads_per_s}")),
-            ("", "io.max", format!("{number} riops={reads_per_s}")),
+            ("blkio", &*format!("blkio.throttle.{kind}_iops_device"), format!("{number} {per_s}")),
+            ("", "io.max", format!("{number} {}iops={per_s}", &kind[..1])),
         ];
-        Self::make(&format!("reads-{reads_per_s}"), limits)
-            .ok_or_else(|| "no control group can be made that limits reads of a disk".into())
+        Self::make(&format!("{kind}s-{per_s}"), limits)
+            .ok_or_else(|| format!("no control group can be made that limits {kind}s of a disk"))
     }
 
     pub(crate) fn of_cpu(percent: u32) -> Result<Self, String> {

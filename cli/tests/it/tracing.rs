@@ -6,11 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
+use slob_testing::mariadb::{MariaDb, Product};
 use slob_testing::postgres::Version;
 use slob_testing::tries::{Seen, ensure, shown_within};
 use slob_testing::{Sshd, as_nobody, available};
 
-use crate::common::{Folder, SLOB, assert_contains, operations, postgres, unwrapped};
+use crate::common::{
+    Bench, Folder, SLOB, Throttle, assert_contains, mariadb, operations, postgres, unwrapped,
+};
 
 fn is_traced(record: &Value) -> bool {
     available(record["trace"].as_object().ok_or_else(|| record["notes"].to_string())).is_some()
@@ -152,6 +155,73 @@ fn the_ladder_of_a_commit_adds_up_to_what_postgresql_says() {
     assert!(number <= operations(&record, "update") + 4 && number > 0, "{commits}");
     // The flushes of the log writer and of the checkpointer are no session's.
     assert!(waited_us > 0.8 * sum_us(&record, "log_sync") / 2.0, "{waited_us} us: {}", record["trace"]);
+}
+
+/// Other engines' ladders: MySQL times its log, MariaDB nothing, PostgreSQL 18 counts elsewhere.
+#[test]
+fn the_ladder_of_a_commit_begins_at_what_each_server_times() {
+    let report = |folder: &Folder, record: &Value| {
+        let id = record["id"].as_str().unwrap();
+        unwrapped(&folder.slob(format!("report {id}")).success().stdout)
+    };
+    let line = "-t 2 --update-pct 100 --work-unit 2 --run-time 2 --trace=window";
+    if let Some(server) = MariaDb::start_product_or_skip(Product::MySql9, &[]) {
+        let bench = Bench::of(server);
+        bench.server.sql("GRANT SELECT ON performance_schema.* TO plain@'%'");
+        bench.setup(1, "8M");
+        let record = shown_within(3, || {
+            let record = bench.run(line);
+            if is_traced(&record) {
+                let counter = |name: &str| record["trace"]["counters"][name].as_u64().unwrap();
+                forces_the_log(&record, counter("redo_syncs"), counter("redo_sync_time_ns") as f64 / 1e3)?;
+            }
+            Ok(record)
+        });
+        if !is_traced(&record) {
+            return;
+        }
+        let words = ["A flush of the log takes", "by the database's clock", "begin at the flush"];
+        assert_contains(&report(&bench.folder, &record), &words);
+    }
+    if let Some(bench) = mariadb(&[]) {
+        bench.setup(1, "8M");
+        let record = bench.run(line);
+        assert!(count(&record, "log_sync") > 50, "{}", record["trace"]);
+        let words = ["A flush of the log takes", "by the kernel's clock", "begin at the flush"];
+        assert_contains(&report(&bench.folder, &record), &words);
+    }
+    if let Some(bench) = postgres(Version::V18, &[("track_wal_io_timing", "on"), ("autovacuum", "off")]) {
+        bench.setup(1, "8M");
+        let record = shown_within(3, || {
+            let record = bench.run(line);
+            let counter = |name: &str| record["trace"]["counters"][name].as_u64().unwrap();
+            forces_the_log(&record, counter("redo_syncs"), counter("redo_sync_time_ns") as f64 / 1e3)?;
+            Ok(record)
+        });
+        assert_contains(&report(&bench.folder, &record), &["A commit takes", "The log carries"]);
+    }
+}
+
+/// A group holds requests back before they enter the queue, so that the device's parts do not grow.
+#[test]
+fn a_group_that_holds_writes_back_moves_no_part_of_a_commit_below_the_queue() {
+    let folder = Folder::loaded(1, "8M");
+    let line = "run --json -s 1 -t 1 --update-pct 100 --work-unit 1 --run-time 2 --warmup 0 --trace=window";
+    let free = folder.slob(line).json();
+    let Some(throttle) = available(Throttle::of_writes_below(folder.path(), 20)) else { return };
+    let held = throttle.slob(&folder, line).json();
+    if !is_traced(&free) || !is_traced(&held) {
+        return;
+    }
+    let below = ["log_in_queue", "log_in_device", "log_to_flush", "log_flush", "log_wake_up"];
+    let above = |record: &Value| {
+        let below_us: f64 = below.iter().map(|span| sum_us(record, span)).sum();
+        1.0 - below_us / sum_us(record, "log_sync")
+    };
+    let (free, held_above) = (above(&free), above(&held));
+    let sync_us = sum_us(&held, "log_sync") / count(&held, "log_sync") as f64;
+    assert!(sync_us > 30_000.0, "20 writes/s: {sync_us} us");
+    assert!(held_above > 0.6 && held_above > free + 0.2, "{free}, {held_above}: {}", held["trace"]["kernel"]);
 }
 
 #[test]

@@ -315,9 +315,6 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.jump_if(If::NotEqual, R0, 0, own);
     lookup(&mut asm, maps.devices.as_fd(), -32);
     asm.jump_if(If::Equal, R0, 0, forgotten);
-    // The kernel issues a request of its own for a flush without data.
-    asm.load(Four, R1, R10, BYTES);
-    asm.jump_if(If::Equal, R1, 0, forgotten);
     asm.jump_if(If::Equal, R7, WRITE, neighbours_write);
     asm.op_imm(Op::Mov, R7, Span::NeighbourRead as i32);
     asm.jump(chosen);

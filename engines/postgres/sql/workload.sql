@@ -6,10 +6,7 @@
 -- versions 14 to 99
        , (d.active_time * 1e6)::bigint AS db_time_ns
 -- versions 18 to 99
-       , (SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_requests,
-       CASE WHEN current_setting('track_wal_io_timing')::boolean
-            THEN (SELECT (sum(fsync_time) * 1e6)::bigint FROM pg_stat_io WHERE object = 'wal' AND context = 'normal') END
-           AS redo_sync_time_ns
+       , (SELECT sum(writes)::bigint FROM pg_stat_io WHERE object = 'relation') AS physical_write_requests
 -- versions 13 to 99
 FROM (SELECT sum(blks_hit)::bigint AS blks_hit, sum(blks_read)::bigint AS blks_read,
              sum(xact_commit)::bigint AS xact_commit, sum(xact_rollback)::bigint AS xact_rollback,
