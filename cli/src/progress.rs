@@ -13,7 +13,8 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// A bar on a terminal, else lines.
 pub(crate) struct Progress {
     what: &'static str,
-    begun: Instant,
+    /// Begin of the present work, and its total.
+    begun: Mutex<(Instant, u64)>,
     bar: Option<ProgressBar>,
     last_line: Mutex<Instant>,
 }
@@ -38,7 +39,7 @@ impl Progress {
                 .with_prefix(what)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars(characters))
         });
-        Self { what, begun: now, bar, last_line: Mutex::new(now) }
+        Self { what, begun: Mutex::new((now, 0)), bar, last_line: Mutex::new(now) }
     }
 
     /// `detail` is a figure such as a rate.
@@ -58,7 +59,13 @@ impl Progress {
     }
 
     fn eta(&self, done: u64, of: u64) -> String {
-        let elapsed = self.begun.elapsed().as_secs_f64();
+        let Ok(mut begun) = self.begun.lock() else { return String::new() };
+        // Another total is of other work, such as a probe's next part.
+        if begun.1 != of {
+            *begun = (Instant::now(), of);
+            return String::new();
+        }
+        let elapsed = begun.0.elapsed().as_secs_f64();
         if done == 0 || done >= of {
             return String::new();
         }

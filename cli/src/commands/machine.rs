@@ -22,13 +22,15 @@ use slob_host::{
 };
 use slob_observe::{FoundServer, Hello, HostInterval, Observer};
 use slob_record::{SavedProbe, latest_probe, save_probe};
-use slob_report::probe_text;
+use slob_report::Answer as _;
 use slob_run::{
     Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, PageCache, Site, prepare, turns_advice,
 };
 use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
 use slob_trace::Tracer;
 
+use super::profile::time_given;
+use crate::answer::Forms;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::flags::offered;
 use crate::progress::Progress;
@@ -639,6 +641,7 @@ The result is kept in the results folder; later runs on the same device are comp
 Examples:
   slob probe /data                       the device behind a folder of this host
   slob probe --durable only /data        how many commits per second it can promise
+  slob probe --until-cliff /data         how long the burst credits of a cloud volume last, in up to 45 minutes
   slob probe --observe ssh:db1 /data     the same on the database's host; the result is kept here under its name")]
 pub(super) struct ProbeArgs {
     /// A folder on the device
@@ -671,9 +674,11 @@ pub(super) struct ProbeArgs {
     #[arg(long, value_name = "depths", default_value = "16,64", value_delimiter = ',')]
     #[arg(action = ArgAction::Set, value_parser = value_parser!(u32).range(1..=4096))]
     depths: Vec<u32>,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
+    /// Read on until burst credits are spent, for at most this time: the cliff of a cloud volume
+    #[arg(long, num_args = 0..=1, require_equals = true, value_name = "DURATION", default_missing_value = "45m")]
+    until_cliff: Option<String>,
+    #[command(flatten)]
+    forms: Forms,
     /// Do not save the result
     #[arg(long)]
     no_save: bool,
@@ -684,15 +689,18 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir(&settings);
     let host = remote_host(&settings)?;
     let plan = probe_plan(args)?;
+    let forms = args.forms.checked()?;
     let stop = interrupt::flag()?;
     let probe = match host {
         Some(host) => measure_remote(&host, settings::copies_observer(&settings), &plan, &stop)?,
         None => measure_device(&plan, &stop)?,
     };
-    let text =
-        if args.json { output::json("the result", &probe)? } else { probe_text(&probe, output::width()) };
-    output::print(&text)?;
-    if probe.result.interrupted {
+    forms.write(&probe)?;
+    if forms.is_page_alone() {
+        output::print(&probe.text(output::width()))?;
+    }
+    // All steps are whole where the reads until the cliff were cut short.
+    if probe.result.interrupted && probe.result.until_cliff.is_none() {
         output::say("interrupted: only what was measured until then is shown, and it is not saved");
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -700,7 +708,10 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
         let path = save_probe(&results, &probe).map_err(Failure::failed)?;
         say!("saved in {}; later runs on this device are compared with it", path.display());
     }
-    Ok(ExitCode::SUCCESS)
+    if probe.result.interrupted {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(forms.exit_code(&probe, false))
 }
 
 fn remote_host(settings: &Settings) -> Result<Option<SshHost>, Failure> {
@@ -762,6 +773,11 @@ fn probe_plan(args: &ProbeArgs) -> Result<ProbePlan, Failure> {
     if !(0.1..=3600.0).contains(&seconds_per_step) {
         return Err(usage!("--seconds is {seconds_per_step}; it must be 0.1 to 3600"));
     }
+    let until_cliff = args.until_cliff.as_deref().map(|time| time_given("until-cliff", time));
+    let until_cliff_s = until_cliff.transpose()?.map(|time| time.as_secs_f64());
+    if until_cliff_s.is_some() && args.durable == "only" {
+        return Err(usage!("--until-cliff reads, and --durable only does not: leave one out"));
+    }
     let unless_alone = |counts: &[u32]| if args.durable == "only" { Vec::new() } else { counts.to_vec() };
     Ok(ProbePlan {
         file_bytes: args.size_mb << 20,
@@ -771,6 +787,7 @@ fn probe_plan(args: &ProbeArgs) -> Result<ProbePlan, Failure> {
         async_depths: unless_alone(&args.depths),
         write: args.write,
         durable: args.durable != "no",
+        until_cliff_s,
         direct: !args.buffered,
         ..ProbePlan::new(&args.path)
     })
@@ -778,14 +795,10 @@ fn probe_plan(args: &ProbeArgs) -> Result<ProbePlan, Failure> {
 
 pub(super) fn measure_device(plan: &ProbePlan, stop: &AtomicBool) -> Result<SavedProbe, Failure> {
     let progress = Progress::new("probing");
-    let mut on_event = |event: ProbeEvent| match event {
-        ProbeEvent::Filling { written_bytes, total_bytes } => {
-            progress.at(written_bytes, total_bytes, "writing the scratch file");
+    let mut on_event = |event: ProbeEvent| {
+        if let Some((done, of, at)) = event.progress() {
+            progress.at(done, of, &at);
         }
-        ProbeEvent::StepStarted { number, of, .. } => {
-            progress.at(number as u64 - 1, of as u64, &format!("step {number} of {of}"));
-        }
-        ProbeEvent::StepFinished(_) => {}
     };
     let folder = if plan.dir.as_os_str().is_empty() { Path::new(".") } else { &plan.dir };
     let taken = Timestamp::now();
@@ -849,8 +862,12 @@ mod tests {
                     device
                 }),
             };
-            let check =
-                flushes(&ProbeResult { plan: ProbePlan::new("."), steps: vec![step], interrupted: false });
+            let check = flushes(&ProbeResult {
+                plan: ProbePlan::new("."),
+                steps: vec![step],
+                until_cliff: None,
+                interrupted: false,
+            });
             check.map(|check| (check.grade, check.finding)).unwrap()
         };
         let cases = [
@@ -866,7 +883,12 @@ mod tests {
             assert!(found == grade && said.replace(',', "").contains(words), "{mean_us} {writes:?}: {said}");
         }
         assert_eq!(
-            flushes(&ProbeResult { plan: ProbePlan::new("."), steps: vec![], interrupted: false }),
+            flushes(&ProbeResult {
+                plan: ProbePlan::new("."),
+                steps: vec![],
+                until_cliff: None,
+                interrupted: false
+            }),
             None
         );
     }

@@ -377,7 +377,7 @@ fn from_server(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     Ok(if ended { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
-fn time_given(name: &str, text: &str) -> Result<Duration, Failure> {
+pub(super) fn time_given(name: &str, text: &str) -> Result<Duration, Failure> {
     const TIME: Kind = Kind::Duration { min_s: 1, max_s: 366 * 86_400 };
     parse_time(TIME, text).ok_or_else(|| usage!("--{name} is {text}; it must be {}, or 1d", TIME.permitted()))
 }

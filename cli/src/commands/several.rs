@@ -52,6 +52,7 @@ pub(super) const PROBE: Several = Several {
 Examples:
   slob probe /data                     the device behind a folder of this host
   slob probe --observe ssh:db1 /data   the same on the database's host
+  slob probe --until-cliff /data       how long burst credits last
   slob probe --ladder                  device, file system, page cache, database
   slob probe --ladder -s 1 -t 8 --seconds 20   eight sessions on each rung
 Reads random blocks of a scratch file in that folder, then removes the file. The result is kept in the results folder; later

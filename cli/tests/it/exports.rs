@@ -40,7 +40,9 @@ fn fits(schema: &jsonschema::Validator, record: &Value) {
 fn records_fit_the_schema_however_the_run_ended() {
     let schema = schema();
     let folder = Folder::loaded(2, "8M");
-    folder.slob("probe . --seconds 0.1 --size-mb 16 --write").success();
+    let until = folder.slob("probe . --seconds 0.1 --size-mb 16 --write --until-cliff=2s --html");
+    until.prints(&["Until the cliff, random read", "no cliff in 2 s"]);
+    assert!(std::fs::read_to_string(folder.at("probe.html")).unwrap().contains("id=\"until-cliff\""));
     let alone = folder.slob("probe . --seconds 0.1 --durable only").prints(&["16 x 8.0 KiB", "Flushes/s"]);
     assert!(!alone.stdout.contains("random read"), "{}", alone.stdout);
     let completed = folder.run_json("-s 2 --update-pct 20 --scan-pct 10 --run-time 2");

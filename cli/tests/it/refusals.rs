@@ -221,6 +221,8 @@ fn mistakes_have_messages_that_help() {
         ("report --pdf", 2, &["for example `slob report`"]),
         ("trend --figure x", 2, &["for example `slob trend"]),
         ("probe . --durable some", 2, &["'some'", "only"]),
+        ("probe . --until-cliff=soon", 2, &["--until-cliff is soon", "45m"]),
+        ("probe . --until-cliff --durable only", 2, &["--durable only does not"]),
         ("probe . --size 1", 2, &["'--size-mb'", "slob probe [OPTIONS]"]),
         // Something is missing.
         ("compare", 2, &["were not provided", "for example `slob compare latest~1 latest`"]),

@@ -7,6 +7,7 @@ use itertools::Itertools;
 use serde::Serialize;
 pub use slob_awr::info::plain_number;
 use slob_host::GroupLimits;
+use slob_stats::TokenBucket;
 
 pub const ABSENT: &str = "-";
 
@@ -140,6 +141,29 @@ pub fn seconds(s: f64) -> String {
     format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
 }
 
+/// `45 s`, `3.5 min`, `31 min`, `2.5 h`
+pub fn span(s: f64) -> String {
+    match s {
+        _ if s < 99.5 => format!("{} s", fixed(s, 0)),
+        _ if s < 597.0 => format!("{} min", fixed(s / 60.0, 1)),
+        _ if s < 5970.0 => format!("{} min", fixed(s / 60.0, 0)),
+        _ => format!("{} h", fixed(s / 3600.0, 1)),
+    }
+}
+
+/// A clause. Credits may count I/Os or bytes: both are named.
+pub fn burst_credits(bucket: &TokenBucket, block_bytes: u32) -> String {
+    let mb = |blocks: f64| fixed(blocks * f64::from(block_bytes) / 1e6, 1);
+    let TokenBucket { burst_per_s, base_per_s, lasts_s, credits } = *bucket;
+    let gb = significant(credits * f64::from(block_bytes) / 1e9);
+    let [burst, base, all] = [burst_per_s, base_per_s, credits].map(|value| fixed(value, 0));
+    let (burst_mb, base_mb, lasts) = (mb(burst_per_s), mb(base_per_s), span(lasts_s));
+    format!(
+        "fell from {burst} to {base} IOPS ({burst_mb} to {base_mb} MB/s) after {lasts}: a volume with burst credits does that \
+         (a bucket of {all} I/Os or {gb} GB, refilled at {base}/s); at this load it lasts {lasts}"
+    )
+}
+
 /// `512 B`, `8.0 KiB`, `64.0 GiB`
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -245,6 +269,26 @@ mod tests {
     #[case(0.0, "0.0")]
     fn four_digits(#[case] value: f64, #[case] text: &str) {
         assert_eq!(significant(value), text);
+    }
+
+    #[rstest]
+    #[case(12.4, "12 s")]
+    #[case(99.6, "1.7 min")]
+    #[case(1860.0, "31 min")]
+    #[case(9000.0, "2.5 h")]
+    fn spans_have_one_unit(#[case] s: f64, #[case] text: &str) {
+        assert_eq!(span(s), text);
+    }
+
+    #[test]
+    fn a_bucket_is_of_operations_and_of_bytes() {
+        let credits = 13_000.0 * 1860.0;
+        let bucket = TokenBucket { burst_per_s: 16_000.0, base_per_s: 3000.0, lasts_s: 1860.0, credits };
+        assert_eq!(
+            burst_credits(&bucket, 8192),
+            "fell from 16,000 to 3,000 IOPS (131.1 to 24.6 MB/s) after 31 min: a volume with burst credits does that (a bucket \
+             of 24,180,000 I/Os or 198.1 GB, refilled at 3,000/s); at this load it lasts 31 min"
+        );
     }
 
     #[rstest]

@@ -26,7 +26,7 @@ pub use limits::{ThreadLimit, check_thread_limits};
 pub use machine::{HostInfo, MachineSettings};
 pub use probe::{
     BlockTransfer, DurableWrite, Flush, IoInterface, PathProbe, ProbeEvent, ProbePlan, ProbeResult,
-    ProbeStep, ReadPath, StepFigures, StepKind, StepPlan, run_probe, time_reads,
+    ProbeStep, ReadPath, StepFigures, StepKind, StepPlan, UntilCliff, run_probe, time_reads,
 };
 pub use processes::{
     AllProcessesCpu, FamilyIo, ProcessIo, own_cpu, peak_memory_bytes, process_clock, self_io,

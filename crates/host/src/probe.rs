@@ -1,9 +1,11 @@
 //! The device probe: limits of the device, through the same file system and without a database.
 //!
 //! Steps fill a scratch file and read it at random: by sessions with one `pread` at a time, as databases do, and at a queue
-//! depth, the device's own limit. Further steps write as a log does, each write flushed.
+//! depth, the device's own limit. Further steps write as a log does, each write flushed. The last one reads until burst credits
+//! are spent.
 
 mod buffers;
+mod cliff;
 mod durable;
 mod queued_reads;
 mod result;
@@ -13,13 +15,14 @@ mod sessions;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use slob_stats::{Histogram, nanoseconds};
 
 use self::buffers::AlignedBuffer;
+pub use self::cliff::UntilCliff;
 pub use self::durable::{DurableWrite, Flush};
 pub use self::result::{IoInterface, ProbeResult, ProbeStep, StepFigures};
 use self::result::{Measured, cpu_since};
@@ -49,6 +52,9 @@ pub struct ProbePlan {
     /// Writes that are flushed, at most a second for each step; false in records of older releases.
     #[serde(default)]
     pub durable: bool,
+    /// After all steps the fastest reads go on for at most so many seconds, until burst credits are spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_cliff_s: Option<f64>,
     /// Otherwise the page cache takes part.
     pub direct: bool,
     /// A single block stays in the CPU's cache, as with fio. A database reads into a much larger cache.
@@ -67,6 +73,7 @@ impl ProbePlan {
             async_depths: vec![16, 64],
             write: false,
             durable: false,
+            until_cliff_s: None,
             direct: true,
             buffer_blocks: 1,
             seed: 1,
@@ -107,7 +114,7 @@ impl ProbePlan {
     }
 
     fn check(&self) -> Result<(), HostError> {
-        let Self { block_bytes, file_bytes, seconds_per_step, buffer_blocks, .. } = self;
+        let Self { block_bytes, file_bytes, seconds_per_step, until_cliff_s, buffer_blocks, .. } = self;
         let counts = self.sync_sessions.iter().chain(&self.async_depths);
         let bad_count = counts.copied().find(|count| !(1..=MOST_PARALLEL).contains(count));
         let what = if !(block_bytes.is_power_of_two() && (512..=1 << 20).contains(block_bytes)) {
@@ -116,6 +123,10 @@ impl ProbePlan {
             format!("file_bytes is {file_bytes}: use a multiple of 1 MiB (1048576)")
         } else if !(*seconds_per_step > 0.0 && *seconds_per_step <= 86_400.0) {
             format!("seconds_per_step is {seconds_per_step}: use more than 0, up to a day")
+        } else if let Some(seconds) =
+            until_cliff_s.filter(|seconds| !(*seconds > 0.0 && *seconds <= 86_400.0))
+        {
+            format!("until_cliff_s is {seconds}: use more than 0, up to a day")
         } else if !(1..=1 << 20).contains(buffer_blocks) {
             format!("buffer_blocks is {buffer_blocks}: use 1 to 1048576")
         } else if let Some(count) = bad_count {
@@ -167,6 +178,26 @@ pub enum ProbeEvent {
     StepStarted { step: StepPlan, number: usize, of: usize, seconds: f64 },
     /// The filling counts as the sequential write.
     StepFinished(Box<ProbeStep>),
+    /// A second of the reads until the cliff, of at most so many.
+    Sampled { second: u64, of: u64, iops: f64 },
+}
+
+impl ProbeEvent {
+    /// The work done, the total, and the name of the step.
+    pub fn progress(&self) -> Option<(u64, u64, String)> {
+        Some(match self {
+            Self::Filling { written_bytes, total_bytes } => {
+                (*written_bytes, *total_bytes, "writing the scratch file".to_owned())
+            }
+            Self::StepStarted { number, of, .. } => {
+                (*number as u64 - 1, *of as u64, format!("step {number} of {of}"))
+            }
+            Self::Sampled { second, of, iops } => {
+                (*second, *of, format!("{iops:.0} reads/s, until burst credits are spent"))
+            }
+            Self::StepFinished(_) => return None,
+        })
+    }
 }
 
 /// The scratch file has no name, so it disappears however this ends. A failing step has an [`error`](ProbeStep::error), and the
@@ -178,7 +209,8 @@ pub fn run_probe(
     stop: &AtomicBool,
 ) -> Result<ProbeResult, HostError> {
     plan.check()?;
-    let mut result = ProbeResult { plan: plan.clone(), steps: Vec::new(), interrupted: false };
+    let mut result =
+        ProbeResult { plan: plan.clone(), steps: Vec::new(), until_cliff: None, interrupted: false };
     let (file, filled) = match plan.is_durable_only() {
         true => (Scratch::create(&plan.dir)?, None),
         false => filled(plan, event, stop).map(|(file, step)| (file, Some(step)))?,
@@ -196,12 +228,17 @@ pub fn run_probe(
         let seconds = plan.seconds_of(*step);
         event(ProbeEvent::StepStarted { step: *step, number: index + 1, of: steps.len(), seconds });
         let done = match step.kind {
-            StepKind::AsyncRead => queued_reads::run(plan, *step, &file, stop),
+            StepKind::AsyncRead => queued_reads::run(plan, *step, &file, stop, &AtomicU64::new(0)),
             StepKind::DurableWrite(write) => durable::run(plan, *step, write, device.as_ref(), stop),
             _ => sessions::run(plan, *step, Order::Random, &file, stop),
         };
         event(ProbeEvent::StepFinished(Box::new(done.clone())));
         result.steps.push(done);
+    }
+    if let Some((seconds, step)) = plan.until_cliff_s.zip(result.fastest_read())
+        && !stop.load(Ordering::Relaxed)
+    {
+        result.until_cliff = Some(cliff::run(plan, step, seconds, &file, event, stop));
     }
     result.interrupted = stop.load(Ordering::Relaxed);
     Ok(result)

@@ -137,16 +137,9 @@ fn since_boot_s() -> f64 {
 fn probe(plan: &ProbePlan, progress: &mut dyn FnMut(Reply) -> bool) -> Reply {
     let stop = AtomicBool::new(false);
     let mut on_event = |event: ProbeEvent| {
-        let (done, of, at) = match event {
-            ProbeEvent::Filling { written_bytes, total_bytes } => {
-                (written_bytes, total_bytes, "writing the scratch file".to_owned())
-            }
-            ProbeEvent::StepStarted { number, of, .. } => {
-                (number as u64 - 1, of as u64, format!("step {number} of {of}"))
-            }
-            ProbeEvent::StepFinished(_) => return,
-        };
-        stop.store(!progress(Reply::Progress { done, of, at }), Ordering::Relaxed);
+        if let Some((done, of, at)) = event.progress() {
+            stop.store(!progress(Reply::Progress { done, of, at }), Ordering::Relaxed);
+        }
     };
     match run_probe(plan, &mut on_event, &stop) {
         Ok(result) => {

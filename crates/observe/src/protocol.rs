@@ -150,10 +150,10 @@ mod tests {
 
     use slob_host::{
         BlockId, CpuSplit, CpuTimes, DeviceCounters, Disk, GroupLimits, GroupUse, IoInterface, ProbeStep,
-        ProcessIo, StepFigures, StepKind,
+        ProcessIo, StepFigures, StepKind, UntilCliff,
     };
     use slob_measure::{KernelTrace, Requests, SlowReads, Span};
-    use slob_stats::Histogram;
+    use slob_stats::{Histogram, TokenBucket};
 
     use super::*;
     use crate::{ServerFigures, ServerSample};
@@ -261,7 +261,7 @@ mod tests {
             log_files: vec!["/log".into()],
             small_pages: Some("advice".into()),
         };
-        let plan = ProbePlan::new("/srv");
+        let plan = ProbePlan { until_cliff_s: Some(2700.0), ..ProbePlan::new("/srv") };
         returns(&[
             Request::Find { clues, asker: Some(9) },
             Request::Sample { edge: true },
@@ -307,7 +307,10 @@ mod tests {
             note: Some("a note".into()),
             device: None,
         };
-        let result = Box::new(ProbeResult { plan, steps: vec![step], interrupted: true });
+        let bucket = TokenBucket { burst_per_s: 3000.0, base_per_s: 300.0, lasts_s: 2000.0, credits: 5.4e6 };
+        let until_cliff =
+            Some(UntilCliff { step: step.clone(), iops: vec![3000.0, 300.0], bucket: Some(bucket) });
+        let result = Box::new(ProbeResult { plan, steps: vec![step], until_cliff, interrupted: true });
         returns(&[
             Reply::Found(Box::new(found)),
             Reply::NotFound("a reason".into()),

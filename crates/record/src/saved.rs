@@ -58,7 +58,7 @@ pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordE
 /// The probe with the highest ceiling, with direct I/O, at most 30 days older than the newest, and with the largest file.
 ///
 /// A small file measures the cache of a drive or an array. Durable writes come from the newest probe of the device that has them, if
-/// this one has none: blocks and direct I/O are those of reads.
+/// this one has none: blocks and direct I/O are those of reads. A cliff comes from the newest probe that has one, too.
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
     let probes: Vec<SavedProbe> = saved(&results.join(PROBES)).collect();
     let of_device =
@@ -72,13 +72,18 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
     // A probe that was stopped before its first step has no ceiling.
     let size = |probe: &SavedProbe| probe.result.ceiling_iops().map(|_| probe.result.plan.file_bytes);
     let largest = fitting.iter().filter(|probe| recent(probe)).filter_map(|probe| size(probe)).max();
-    let of_size = fitting.into_iter().filter(|probe| recent(probe) && size(probe) == largest);
+    let of_size = fitting.iter().copied().filter(|probe| recent(probe) && size(probe) == largest);
     let mut best =
         of_size.max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))?.clone();
     if let Some(other) = durable.filter(|other| recent(other) && !is_durable(&best)) {
         let note = Some(format!("probed at {}", other.taken));
         let steps = other.result.durable_only().steps.into_iter();
         best.result.steps.extend(steps.map(|step| ProbeStep { note: note.clone(), ..step }));
+    }
+    if best.result.until_cliff.is_none() {
+        let others = fitting.iter().filter(|probe| recent(probe) && probe.result.until_cliff.is_some());
+        best.result.until_cliff =
+            others.max_by_key(|probe| probe.taken).and_then(|probe| probe.result.until_cliff.clone());
     }
     Some(best)
 }
@@ -165,7 +170,7 @@ mod tests {
             taken: taken.parse().unwrap(),
             host: "h".into(),
             device: Some(device()),
-            result: slob_host::ProbeResult { plan, steps, interrupted: false },
+            result: slob_host::ProbeResult { plan, steps, until_cliff: None, interrupted: false },
         }
     }
 

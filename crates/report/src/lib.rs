@@ -30,4 +30,4 @@ pub use change::{Confidence, NoConfidence};
 pub use folder::{HTML_REPORT, TEXT_REPORT, check_run, with_digest};
 pub use group::{JudgedRun, repeats_text};
 pub use recheck::Recheck;
-pub use sections::{NoComparison, compact_summary, compare_probe_text, probe_text, text_report};
+pub use sections::{NoComparison, compact_summary, compare_probe_text, text_report};

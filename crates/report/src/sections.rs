@@ -3,16 +3,17 @@
 mod course;
 mod device;
 mod load;
+mod probed;
 mod setup;
 
-use slob_record::{Record, SavedProbe, Status};
+use slob_record::{Record, Status};
 
 pub(crate) use self::device::{ABOVE_PROBE, beside_probe};
 pub use self::device::{NoComparison, compare_probe_text};
 pub(crate) use self::setup::source_words;
 
 use crate::page::{Block, Column, Page};
-use slob_facts::format::{fixed, plural, seconds};
+use slob_facts::format::{plural, seconds};
 use slob_facts::measured::OfferedLoad;
 use slob_facts::table::Table;
 use slob_facts::{Figure, Grade, Lead, Question, Run, Verdict, figure};
@@ -90,22 +91,6 @@ pub fn text_report(record: &Record, columns: Option<usize>) -> String {
     let figures = Run::of(record);
     let mut page = Page::default();
     SECTIONS.iter().for_each(|section| section.write(&mut page, &figures));
-    page.into_text(columns)
-}
-
-pub fn probe_text(probe: &SavedProbe, columns: Option<usize>) -> String {
-    let mut page = Page::default();
-    page.section("Device without a database (probe)");
-    page.fact("Host", &probe.host);
-    if let Some(device) = &probe.device {
-        setup::device(&mut page, device);
-    }
-    device::steps(&mut page, probe);
-    match probe.result.ceiling_iops() {
-        Some(ceiling) => page.paragraph(&format!("Ceiling: {} random reads/s.", fixed(ceiling, 0))),
-        None if probe.result.plan.is_durable_only() => {}
-        None => page.paragraph("Ceiling: not known, no step of random reads was completed."),
-    }
     page.into_text(columns)
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use slob_campaign::{Campaign, Folder, Plan, Store};
 use slob_host::{Device, ProbePlan, ProbeResult};
 use slob_record::{RunDirectory, SavedProbe, latest_probe, save_probe};
-use slob_report::probe_text;
+use slob_report::Answer;
 use slob_spec::Settings;
 
 use super::conf::table;
@@ -90,7 +90,12 @@ fn damaged_probes_do_no_harm() {
     let device: Device = serde_json::from_str(device).unwrap();
     let step = json!({"kind": "sync_read", "sessions_or_depth": 1, "interface": null, "error": null, "note": null,
         "figures": null});
-    let result = ProbeResult { plan: ProbePlan::new("/data"), steps: Vec::new(), interrupted: false };
+    let result = ProbeResult {
+        plan: ProbePlan::new("/data"),
+        steps: Vec::new(),
+        until_cliff: None,
+        interrupted: false,
+    };
     let taken = Timestamp::UNIX_EPOCH;
     let good = SavedProbe { taken, host: "h".into(), device: Some(device.clone()), result };
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +105,7 @@ fn damaged_probes_do_no_harm() {
     each("probes", 300, 16, |random| {
         fs::write(&path, damaged(&json, random)).unwrap();
         if let Some(probe) = latest_probe(folder.path(), "h", &device, 8192) {
-            assert!(!probe_text(&probe, None).is_empty());
+            assert!(!probe.text(None).is_empty());
         }
     });
 }

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, types};
@@ -18,16 +18,22 @@ use super::scratch::{Random, Scratch};
 use super::{ProbePlan, StepPlan};
 use crate::own_cpu;
 
-/// Linux AIO replaces io_uring where the host does not permit it.
-pub(super) fn run(plan: &ProbePlan, step: StepPlan, scratch: &Scratch, stop: &AtomicBool) -> ProbeStep {
+/// Linux AIO replaces io_uring where the host does not permit it. Adds to `completed` meanwhile.
+pub(super) fn run(
+    plan: &ProbePlan,
+    step: StepPlan,
+    scratch: &Scratch,
+    stop: &AtomicBool,
+    completed: &AtomicU64,
+) -> ProbeStep {
     let file = match scratch.reopen(plan.direct) {
         Ok(file) => file,
         Err(e) => return ProbeStep::failed(step, e.to_string()),
     };
     let (depth, block_bytes) = (step.sessions_or_depth, plan.block_bytes as usize);
     match UringQueue::new(&file, depth, block_bytes) {
-        Ok(mut queue) => measure(plan, step, IoInterface::IoUring, &mut queue, stop),
-        Err(refusal) => run_with_aio(plan, step, &file, stop, &refusal),
+        Ok(mut queue) => measure(plan, step, IoInterface::IoUring, &mut queue, stop, completed),
+        Err(refusal) => run_with_aio(plan, step, &file, stop, completed, &refusal),
     }
 }
 
@@ -36,12 +42,13 @@ fn run_with_aio(
     step: StepPlan,
     file: &File,
     stop: &AtomicBool,
+    completed: &AtomicU64,
     refusal: &io::Error,
 ) -> ProbeStep {
     let why = format!("io_uring is not available ({refusal}; see the sysctl kernel.io_uring_disabled)");
     match AioQueue::new(file, step.sessions_or_depth, plan.block_bytes as usize) {
         Ok(mut queue) => {
-            let done = measure(plan, step, IoInterface::LinuxAio, &mut queue, stop);
+            let done = measure(plan, step, IoInterface::LinuxAio, &mut queue, stop, completed);
             ProbeStep { note: Some(format!("{why}: Linux AIO was used")), ..done }
         }
         Err(e) => {
@@ -56,24 +63,29 @@ fn measure(
     interface: IoInterface,
     queue: &mut dyn ReadQueue,
     stop: &AtomicBool,
+    completed: &AtomicU64,
 ) -> ProbeStep {
     let mut latency = Histogram::new();
     let cpu_before = own_cpu().ok();
     let start = Instant::now();
     let mut end = start;
-    let done = keep_busy(plan, step.sessions_or_depth as usize, queue, stop, &mut latency, &mut end);
+    let mut on_read = |ns| {
+        latency.record(ns);
+        completed.fetch_add(1, Ordering::Relaxed);
+    };
+    let done = keep_busy(plan, step.sessions_or_depth as usize, queue, stop, &mut on_read, &mut end);
     let (seconds, cpu_s) = ((end - start).as_secs_f64(), cpu_since(cpu_before));
     let measured = Measured { latency, bytes_per_operation: u64::from(plan.block_bytes), seconds, cpu_s };
     ProbeStep::measured(step, interface, measured, done.err().map(|e| e.to_string()))
 }
 
-/// `now` becomes the moment of the last completion.
+/// `on_read` gets the nanoseconds of each. `now` becomes the moment of the last completion.
 fn keep_busy(
     plan: &ProbePlan,
     depth: usize,
     queue: &mut dyn ReadQueue,
     stop: &AtomicBool,
-    latency: &mut Histogram,
+    on_read: &mut dyn FnMut(u64),
     now: &mut Instant,
 ) -> io::Result<()> {
     let block_bytes = plan.block_bytes as usize;
@@ -99,7 +111,7 @@ fn keep_busy(
                 let short = format!("a read gave {bytes} bytes instead of {block_bytes}");
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, short));
             }
-            latency.record(nanoseconds(*now - requested[slot]));
+            on_read(nanoseconds(*now - requested[slot]));
             if go_on {
                 queue.prepare(slot, next_offset())?;
                 requested[slot] = *now;
@@ -393,7 +405,7 @@ mod tests {
         let step = StepPlan { kind: StepKind::AsyncRead, sessions_or_depth: 16 };
         let stop = AtomicBool::new(false);
         each_queue(&file, 16, |queue| {
-            let done = measure(&plan, step, IoInterface::IoUring, queue, &stop);
+            let done = measure(&plan, step, IoInterface::IoUring, queue, &stop, &AtomicU64::new(0));
             assert!(done.error.unwrap().contains("bytes instead of 4096"));
         });
     }
@@ -409,7 +421,7 @@ mod tests {
         };
         let step = StepPlan { kind: StepKind::AsyncRead, sessions_or_depth: 16 };
         let refusal = io::Error::from_raw_os_error(libc::EPERM);
-        let done = run_with_aio(&plan, step, &file, &AtomicBool::new(false), &refusal);
+        let done = run_with_aio(&plan, step, &file, &AtomicBool::new(false), &AtomicU64::new(0), &refusal);
         assert_eq!((done.interface, done.error), (Some(IoInterface::LinuxAio), None));
         assert!(done.figures.unwrap().operations >= 16);
         assert!(done.note.unwrap().contains("Operation not permitted"));

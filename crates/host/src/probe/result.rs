@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use slob_stats::Histogram;
 
-use super::{DurableWrite, ProbePlan, StepKind, StepPlan};
+use super::{DurableWrite, ProbePlan, StepKind, StepPlan, UntilCliff};
 use crate::{CpuSplit, DeviceCounters, own_cpu};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,6 +11,9 @@ pub struct ProbeResult {
     pub plan: ProbePlan,
     /// The first one is the sequential write that fills the file, unless all writes are durable.
     pub steps: Vec<ProbeStep>,
+    /// Absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_cliff: Option<UntilCliff>,
     /// The last step is then cut short, and others are missing.
     pub interrupted: bool,
 }
@@ -18,8 +21,18 @@ pub struct ProbeResult {
 impl ProbeResult {
     /// `None` if no read step has figures.
     pub fn ceiling_iops(&self) -> Option<f64> {
-        let reads = |kind| matches!(kind, StepKind::SyncRead | StepKind::AsyncRead);
-        self.clean_steps().filter(|(step, _)| reads(step.kind)).map(|(_, f)| f.iops).max_by(f64::total_cmp)
+        self.fastest().map(|(_, figures)| figures.iops)
+    }
+
+    pub(super) fn fastest_read(&self) -> Option<StepPlan> {
+        self.fastest()
+            .map(|(step, _)| StepPlan { kind: step.kind, sessions_or_depth: step.sessions_or_depth })
+    }
+
+    fn fastest(&self) -> Option<(&ProbeStep, &StepFigures)> {
+        let is_read = |step: &ProbeStep| matches!(step.kind, StepKind::SyncRead | StepKind::AsyncRead);
+        let reads = self.clean_steps().filter(|(step, _)| is_read(step));
+        reads.max_by(|(_, one), (_, other)| one.iops.total_cmp(&other.iops))
     }
 
     /// Interpolates between measured numbers.
@@ -199,7 +212,7 @@ mod tests {
     }
 
     fn result(steps: Vec<ProbeStep>) -> ProbeResult {
-        ProbeResult { plan: ProbePlan::new("/x"), steps, interrupted: false }
+        ProbeResult { plan: ProbePlan::new("/x"), steps, until_cliff: None, interrupted: false }
     }
 
     #[test]

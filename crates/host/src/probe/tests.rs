@@ -105,6 +105,43 @@ fn each_flush_of_a_durable_write_reaches_the_device() {
     assert!(result.durable_writes(DurableWrite::COMMIT, 16).is_some_and(|(streams, _)| streams == 16));
 }
 
+/// No test can spend a device's credits: `throttled_reads_have_a_cliff` of the program's tests limits them.
+#[test]
+fn reads_until_the_cliff_have_a_rate_for_each_second() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut plan = ProbePlan { until_cliff_s: Some(3.5), ..plan(dir.path()) };
+    for (depths, fastest) in [(vec![], StepKind::SyncRead), (vec![4], StepKind::AsyncRead)] {
+        plan.sync_sessions = if depths.is_empty() { vec![2] } else { vec![] };
+        plan.async_depths = depths;
+        let mut sampled = Vec::new();
+        let mut on_event = |event: ProbeEvent| match event {
+            ProbeEvent::Sampled { second, of, .. } => sampled.push((second, of)),
+            _ => assert!(sampled.is_empty(), "it is the last one"),
+        };
+        let result = run_probe(&plan, &mut on_event, &AtomicBool::new(false)).unwrap();
+        let until = result.until_cliff.as_ref().unwrap();
+        assert_eq!((until.step.kind, until.bucket, result.interrupted), (fastest, None, false));
+        assert!(
+            until.iops.len() >= 2 && sampled.last() == Some(&(until.iops.len() as u64, 3)),
+            "{sampled:?}"
+        );
+        let (counted, all) = (until.iops.iter().sum::<f64>(), until.step.figures.as_ref().unwrap());
+        assert!(counted > 0.0 && counted <= all.operations as f64 * 1.01, "{counted} of {}", all.operations);
+        assert!(
+            result
+                .ceiling_iops()
+                .is_some_and(|ceiling| ceiling == result.steps[1].figures.as_ref().unwrap().iops)
+        );
+    }
+    plan.until_cliff_s = Some(3600.0);
+    let stop = AtomicBool::new(false);
+    let mut at_sample = |event: ProbeEvent| {
+        stop.store(matches!(event, ProbeEvent::Sampled { second: 1.., .. }), Ordering::Relaxed);
+    };
+    let result = run_probe(&plan, &mut at_sample, &stop).unwrap();
+    assert!(result.interrupted && !result.until_cliff.unwrap().iops.is_empty(), "what was measured is kept");
+}
+
 #[test]
 fn a_stop_ends_the_probe_early_and_keeps_what_was_measured() {
     let dir = tempfile::tempdir().unwrap();
@@ -181,6 +218,7 @@ fn a_value_that_makes_no_sense_is_named() {
         ("file_bytes", ProbePlan { file_bytes: 0, ..good.clone() }),
         ("file_bytes", ProbePlan { file_bytes: (1 << 20) + 512, ..good.clone() }),
         ("seconds_per_step", ProbePlan { seconds_per_step: f64::NAN, ..good.clone() }),
+        ("until_cliff_s", ProbePlan { until_cliff_s: Some(0.0), ..good.clone() }),
         ("buffer_blocks", ProbePlan { buffer_blocks: 0, ..good.clone() }),
         ("0 sessions", ProbePlan { sync_sessions: vec![4, 0], ..good.clone() }),
         ("in flight", ProbePlan { async_depths: vec![5000], ..good }),

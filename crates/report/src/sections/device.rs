@@ -3,6 +3,7 @@
 use slob_host::{Flush, ProbeResult, ProbeStep, StepFigures, StepKind};
 use slob_record::{Record, SavedProbe};
 
+use super::probed::cliff_words;
 use crate::page::{Block, Column, Page};
 use slob_facts::format::{ABSENT, Format, fixed, percent, plural, seconds, significant, size};
 use slob_facts::measured::{device_counters, device_name, ratio};
@@ -112,6 +113,25 @@ pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
     };
     let taken = probe.taken.strftime("%Y-%m-%d %H:%M UTC");
     page.paragraph(&format!("Probed on {taken} in {}{of_file}.", plan.dir.display()));
+    let (durable, others): (Vec<_>, Vec<_>) =
+        probe.result.steps.iter().partition(|step| step.kind.durable().is_some());
+    if !others.is_empty() {
+        page.table(&steps_table(others));
+    }
+    if !durable.is_empty() {
+        durable_writes(page, &durable);
+    }
+    for step in &probe.result.steps {
+        let remarks = step.error.iter().chain(&step.note);
+        let name = format!("{} {}", step_name(step), step.sessions_or_depth);
+        remarks.for_each(|remark| page.paragraph(&format!("{name}: {remark}")));
+    }
+    if let Some(until) = &probe.result.until_cliff {
+        page.paragraph(&cliff_words(until, plan.block_bytes));
+    }
+}
+
+pub(super) fn steps_table<'a>(steps: impl IntoIterator<Item = &'a ProbeStep>) -> Table {
     let heads = ["Number", "IOPS", "MB/s", "p50 us", "p99 us", "p99.9 us", "CPU us/op"];
     let row = |step: &ProbeStep| {
         let cell = |format: Format, of: fn(&StepFigures) -> Option<f64>| {
@@ -129,20 +149,7 @@ pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
             cell(Format::Tenths, |step| step.cpu_us_per_op),
         ]
     };
-    let (durable, others): (Vec<_>, Vec<_>) =
-        probe.result.steps.iter().partition(|step| step.kind.durable().is_some());
-    if !others.is_empty() {
-        let rows = others.into_iter().map(row);
-        page.table(&Table::of_numbers(Column::left("Step"), heads).with_rows::<Cell>(rows));
-    }
-    if !durable.is_empty() {
-        durable_writes(page, &durable);
-    }
-    for step in &probe.result.steps {
-        let remarks = step.error.iter().chain(&step.note);
-        let name = format!("{} {}", step_name(step), step.sessions_or_depth);
-        remarks.for_each(|remark| page.paragraph(&format!("{name}: {remark}")));
-    }
+    Table::of_numbers(Column::left("Step"), heads).with_rows::<Cell>(steps.into_iter().map(row))
 }
 
 /// How many commits the device can promise.
@@ -173,7 +180,7 @@ fn durable_writes(page: &mut Page, steps: &[&ProbeStep]) {
     );
 }
 
-fn step_name(step: &ProbeStep) -> String {
+pub(super) fn step_name(step: &ProbeStep) -> String {
     match step.kind {
         StepKind::SyncRead => "random read, sessions".into(),
         StepKind::AsyncRead => "random read, in flight".into(),

@@ -110,8 +110,17 @@ fn a_fall_is_a_cliff_if_it_is_sharp_and_its_level_is_flat() {
     assert!(!fits(&[(60, 3000.0), (30, 500.0), (10, 3000.0)]));
     assert!(!fits(&[(40, 3000.0), (4, 2500.0), (4, 2000.0), (4, 1500.0), (4, 1000.0), (40, 500.0)]));
     assert!(!fits(&[(40, 3000.0), (20, 800.0), (20, 500.0)]));
-    let uneven = levels(&[(60, 3000.0), (40, 500.0)], 0.25, 1);
+    let uneven = levels(&[(60, 3000.0), (40, 500.0)], 0.4, 1);
     assert_eq!(TokenBucket::fit(&uneven), None);
+}
+
+/// The kernel's throttle let 450 to 545 reads/s through, with 500 as its limit and 16 in flight.
+#[test]
+fn a_limit_that_hands_out_portions_is_flat() {
+    let throttled = [495.0, 541.0, 447.0, 524.0, 540.0, 542.0, 450.0, 494.0, 450.0, 545.0];
+    let rates = std::iter::repeat_n(60_000.0, 40).chain(throttled.into_iter().cycle().take(60));
+    let found = TokenBucket::fit(&seconds(rates)).unwrap();
+    assert!((found.base_per_s - 500.0).abs() < 25.0 && found.lasts_s == 40.0, "{found:?}");
 }
 
 #[test]

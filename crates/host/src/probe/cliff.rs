@@ -1,0 +1,100 @@
+//! Reads until burst credits are spent, with the rate of each second.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use slob_stats::TokenBucket;
+
+use super::result::ProbeStep;
+use super::scratch::Scratch;
+use super::sessions::{self, BlockTransfer, Order};
+use super::{ProbeEvent, ProbePlan, StepKind, StepPlan, queued_reads};
+use crate::HostError;
+
+/// Other programs that read on a volume seldom stay as long at an even rate.
+const CERTAIN_S: f64 = 30.0;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UntilCliff {
+    /// Its figures are those of the whole time, before the cliff and after it.
+    pub step: ProbeStep,
+    /// Reads in each second.
+    pub iops: Vec<f64>,
+    /// `None` if no cliff is certain.
+    pub bucket: Option<TokenBucket>,
+}
+
+/// Ends at `stop`, after `seconds`, or if the rate is even after a cliff.
+pub(super) fn run(
+    plan: &ProbePlan,
+    step: StepPlan,
+    seconds: f64,
+    scratch: &Scratch,
+    event: &mut dyn FnMut(ProbeEvent),
+    stop: &AtomicBool,
+) -> UntilCliff {
+    let plan = ProbePlan { seconds_per_step: seconds, ..plan.clone() };
+    let (completed, end) = (AtomicU64::new(0), AtomicBool::new(false));
+    let mut iops = Vec::new();
+    let step = thread::scope(|scope| {
+        let reads = scope.spawn(|| match step.kind {
+            StepKind::AsyncRead => queued_reads::run(&plan, step, scratch, &end, &completed),
+            _ => counted(&plan, step, scratch, &end, &completed),
+        });
+        let (begun, mut counted) = (Instant::now(), 0);
+        while !reads.is_finished() && !end.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(20));
+            let passed_s = begun.elapsed().as_secs_f64() - iops.len() as f64;
+            if passed_s >= 1.0 {
+                let reads = completed.load(Ordering::Relaxed);
+                // On a busy machine a sample may be of several seconds.
+                let rate = (reads - counted) as f64 / passed_s;
+                iops.extend(vec![rate.round(); passed_s as usize]);
+                counted = reads;
+                event(ProbeEvent::Sampled { second: iops.len() as u64, of: seconds as u64, iops: rate });
+            }
+            let is_certain = passed_s >= 1.0 && is_even_after_cliff(&iops);
+            end.store(is_certain || stop.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        reads.join().unwrap_or_else(|_| ProbeStep::failed(step, "the probe panicked".into()))
+    });
+    let bucket = fit(&iops).filter(|_| step.error.is_none());
+    UntilCliff { step, iops, bucket }
+}
+
+fn fit(iops: &[f64]) -> Option<TokenBucket> {
+    let points: Vec<(f64, f64)> =
+        iops.iter().enumerate().map(|(second, rate)| (second as f64, *rate)).collect();
+    TokenBucket::fit(&points)
+}
+
+fn is_even_after_cliff(iops: &[f64]) -> bool {
+    fit(iops).is_some_and(|bucket| iops.len() as f64 - bucket.lasts_s >= CERTAIN_S)
+}
+
+fn counted(
+    plan: &ProbePlan,
+    step: StepPlan,
+    scratch: &Scratch,
+    stop: &AtomicBool,
+    completed: &AtomicU64,
+) -> ProbeStep {
+    let opened: Result<Vec<File>, HostError> =
+        (0..step.sessions_or_depth).map(|_| scratch.reopen(plan.direct)).collect();
+    let files = match opened {
+        Ok(files) => files,
+        Err(error) => return ProbeStep::failed(step, error.to_string()),
+    };
+    let transfers = files.iter().map(|file| -> BlockTransfer<'_> {
+        Box::new(|block, offset| {
+            file.read_exact_at(block, offset)?;
+            completed.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })
+    });
+    sessions::time(plan, step, Order::Random, transfers.collect(), stop)
+}
