@@ -170,7 +170,7 @@ fn mistakes_have_messages_that_help() {
     folder.slob("run --target null: --run-time 1 --warmup 0 --name once").success();
     let runs =
         format!("{}/runs holds 1 run; `slob list`", fs::canonicalize(folder.path()).unwrap().display());
-    let mistakes: [(&str, i32, &[&str]); 101] = [
+    let mistakes: [(&str, i32, &[&str]); 103] = [
         ("run --target sqlite:./d --rate 100@5s", 2, &["the first rate of a schedule from 0s on"]),
         ("rnu", 2, &["'run'"]),
         ("run --target sqlite:./nowhere", 2, &["./nowhere", "slob setup"]),
@@ -221,7 +221,7 @@ fn mistakes_have_messages_that_help() {
         ("report --pdf", 2, &["for example `slob report`"]),
         ("trend --figure x", 2, &["for example `slob trend"]),
         ("probe . --durable some", 2, &["'some'", "only"]),
-        ("probe . --until-cliff=soon", 2, &["--until-cliff is soon", "45m"]),
+        ("probe . --until-cliff=soon", 2, &["--until-cliff is soon", "15m"]),
         ("probe . --until-cliff --durable only", 2, &["--durable only does not"]),
         ("probe . --size 1", 2, &["'--size-mb'", "slob probe [OPTIONS]"]),
         // Something is missing.

@@ -160,7 +160,7 @@ pub fn burst_credits(bucket: &TokenBucket, block_bytes: u32) -> String {
     let (burst_mb, base_mb, lasts) = (mb(burst_per_s), mb(base_per_s), span(lasts_s));
     format!(
         "fell from {burst} to {base} IOPS ({burst_mb} to {base_mb} MB/s) after {lasts}: a volume with burst credits does that \
-         (a bucket of {all} I/Os or {gb} GB, refilled at {base}/s); at this load it lasts {lasts}"
+         (a bucket of at least {all} I/Os or {gb} GB, refilled at {base}/s); at this load it lasts {lasts}"
     )
 }
 
@@ -286,8 +286,8 @@ mod tests {
         let bucket = TokenBucket { burst_per_s: 16_000.0, base_per_s: 3000.0, lasts_s: 1860.0, credits };
         assert_eq!(
             burst_credits(&bucket, 8192),
-            "fell from 16,000 to 3,000 IOPS (131.1 to 24.6 MB/s) after 31 min: a volume with burst credits does that (a bucket \
-             of 24,180,000 I/Os or 198.1 GB, refilled at 3,000/s); at this load it lasts 31 min"
+            "fell from 16,000 to 3,000 IOPS (131.1 to 24.6 MB/s) after 31 min: a volume with burst credits does that (a bucket of at \
+             least 24,180,000 I/Os or 198.1 GB, refilled at 3,000/s); at this load it lasts 31 min"
         );
     }
 

@@ -92,6 +92,8 @@ thresholds! {
             "a change from here on is a trend, if it is more than chance";
         STEEP_TREND = "steep_trend", 20.0, "% over the window",
             "from here on the mean describes neither the begin nor the end of the window";
+        CLIFF = "cliff", slob_stats::TokenBucket::LEAST_FALL, "times less",
+            "volumes fall by more once burst credits are spent";
         HIDDEN_TREND = "hidden_trend", 15.0, "% over the window", "noise must not hide a change of this size";
         STALL = "stall", 100.0 * slob_stats::STALL_SHARE, "% of the median", "an interval below it is a stall";
         MANY_STALLS = "many_stalls", 5.0, "% of intervals", "above it stalls are the rule and not an accident";

@@ -3,18 +3,20 @@
 use itertools::Itertools;
 use slob_measure::Counter;
 use slob_record::{Interval, LongestWait, Record, SessionRecord};
-use slob_stats::{Steadiness, nearest_rank};
+use slob_stats::{Steadiness, TokenBucket, nearest_rank, summary};
 
-use super::{DOUBT, GOOD, Grade, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
+use super::{BAD, DOUBT, GOOD, Grade, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{Count, Duration, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
+use crate::format::{
+    Count, Duration, Percent, Share, SignedPercent, Tenths, Whole, burst_credits, plural, shown,
+};
 use crate::measured::{
     Measured, Rate, alike, all_operations, all_responses, commits, counter, device_counters, did_nothing,
     named_neighbours, neighbours_cpu_s, neighbours_read_bytes, operation_rates, own_io, own_read_bytes,
     ratio, window_intervals,
 };
 use crate::thresholds::{
-    BEHIND, COMPARABLE_OPERATIONS, FOREIGN_CPU, FOREIGN_JOURNAL, FOREIGN_READ_RATE, FOREIGN_READS,
+    BEHIND, CLIFF, COMPARABLE_OPERATIONS, FOREIGN_CPU, FOREIGN_JOURNAL, FOREIGN_READ_RATE, FOREIGN_READS,
     FOREIGN_WRITE_RATE, FOREIGN_WRITES, HIDDEN_TREND, LEAST_INTERVALS, LEAST_OPERATIONS, MANY_STALLS,
     NEIGHBOUR, NEIGHBOUR_ALWAYS, NEIGHBOUR_INTERVALS, NEIGHBOUR_RATE, STALL, STANDSTILL,
     STANDSTILL_OF_WINDOW, STANDSTILL_OPERATIONS, STEEP_TREND, TREND, VARIATION, WAITING, WILD_VARIATION,
@@ -38,6 +40,9 @@ findings! {
                 Some(change) => format!("trend {change} % over the window"),
                 None => format!("no trend found, within +-{} %", shown(*within_percent)),
             };
+        /// Of the whole run's physical reads.
+        Cliff { bucket: TokenBucket, block_bytes: u32, at_s: Tenths } = BAD.by(&CLIFF).remedy(BEHIND_THE_CLIFF) =>
+            "physical reads {}.", burst_credits(bucket, *block_bytes);
         Fall { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>
             "operations/s fell by {percent} % over the window; perhaps something wore off.";
         Rise { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>
@@ -98,6 +103,7 @@ findings! {
     }
 }
 
+const BEHIND_THE_CLIFF: &str = "Measure behind the cliff, with a warm-up that lasts longer than the credits, or on a volume without burst credits.";
 const FEWER_SESSIONS: &str =
     "Where they share CPUs with their server, use fewer sessions, or run this program on another host.";
 
@@ -113,6 +119,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
         _ => Vec::new(),
     };
     let still = standstill(figures).or_else(|| short_stalls(figures));
+    let uneven: Vec<SteadyFinding> = cliff(record).into_iter().chain(uneven).collect();
     let is_even = uneven.is_empty() && still.is_none();
     let of_sessions = [still, no_operation(record), behind(record), waiting(figures)];
     let of_others = [foreign_cpu(figures), foreign_reads(figures), foreign_writes(figures)];
@@ -170,6 +177,35 @@ fn uneven(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Vec<SteadyFi
     let variation = steadiness.variation.filter(|share| *share > VARIATION.share());
     let variation = variation.map(|share| SteadyFinding::Variation { share: Share(share) });
     [drift, stalls(rates, steadiness, width_s), variation].into_iter().flatten().collect()
+}
+
+/// Operations fall with their reads; where a cache gets warm, they don't. Credits last from the begin of the warm-up on.
+fn cliff(record: &Record) -> Option<SteadyFinding> {
+    let (window, width_s) = (record.window?, record.series.width_s() as f64);
+    let end_s = window.begin_s + window.seconds;
+    // A planned fall of the rate is none.
+    if record.workload.rate_per_s.as_ref().is_some_and(|rate| rate.only().is_none()) {
+        return None;
+    }
+    let of_run = record.series.points().filter(|point| point.start_s as f64 + width_s <= end_s);
+    let rates = of_run.filter_map(|point| {
+        let interval = point.value?;
+        let reads_per_s = interval.physical_reads? as f64 / interval.sampled_s.unwrap_or(width_s);
+        Some((point.start_s as f64, reads_per_s, interval.ops.total() as f64))
+    });
+    let rates: Vec<(f64, f64, f64)> = rates.collect();
+    let reads: Vec<(f64, f64)> = rates.iter().map(|(start_s, reads, _)| (*start_s, *reads)).collect();
+    let bucket = TokenBucket::fit(&reads)?;
+    let at_s = reads.first()?.0 + bucket.lasts_s;
+    let (before, after): (Vec<_>, Vec<_>) = rates.iter().partition(|(start_s, ..)| *start_s < at_s);
+    let level = |of: &[(f64, f64, f64)]| summary::median(&of.iter().map(|rate| rate.2).collect::<Vec<_>>());
+    let falls = level(&before)? >= CLIFF.value * level(&after)?;
+    let block_bytes = record.server.block_bytes;
+    (falls && window.begin_s < at_s).then_some(SteadyFinding::Cliff {
+        bucket,
+        block_bytes,
+        at_s: Tenths(at_s),
+    })
 }
 
 fn stalls(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Option<SteadyFinding> {

@@ -1146,6 +1146,47 @@ mod steady {
         }
     }
 
+    /// Credits last from the begin of the warm-up on.
+    #[test]
+    fn spent_burst_credits_are_named_with_their_bucket() {
+        let falling = |at: u64| with_rates(move |s| if s < at { 1600 + s % 7 } else { 300 + s % 5 });
+        let verdict = verdict(Question::Steady, &falling(50));
+        assert_eq!((verdict.answer, verdict.finding.cause()), (Grade::Bad, "cliff".into()));
+        let sentence = verdict.sentence();
+        // 1,603 operations of 65 reads each.
+        assert!(
+            sentence.contains("physical reads fell from 104,")
+                && sentence.contains("burst credits does that"),
+            "{sentence}"
+        );
+        assert!(sentence.ends_with("it lasts 50 s."), "{sentence}");
+        assert!(
+            verdict.details().iter().any(|detail| detail.starts_with("Measure behind the cliff")),
+            "{verdict:?}"
+        );
+        assert!(verdict.others.iter().any(|other| other.cause() == "variation"), "{verdict:?}");
+        let cause = |record: &Record| verdict_of(record).finding.cause();
+        // Before the window, just too little, and planned.
+        assert_eq!(cause(&falling(8)), "even");
+        assert_ne!(cause(&with_rates(|s| if s < 50 { 440 } else { 300 })), "cliff");
+        assert_eq!(cause(&with_rates(|s| if s < 50 { 460 } else { 300 })), "cliff");
+        let mut planned = falling(50);
+        planned.workload.rate_per_s = Some("1600@0s,300@50s".parse().unwrap());
+        assert_ne!(cause(&planned), "cliff");
+        // The cache serves what the device no longer reads.
+        let mut warm = with_rates(|_| 1600);
+        warm.series = Series::new(0, 1800);
+        for second in 0..72 {
+            let physical_reads = Some(if second < 50 { 104_000 } else { 20_000 + second });
+            warm.series.push(second, Interval { physical_reads, ..records::interval(1600) }).unwrap();
+        }
+        assert_ne!(cause(&warm), "cliff");
+    }
+
+    fn verdict_of(record: &Record) -> Verdict {
+        verdict(Question::Steady, record)
+    }
+
     #[rstest]
     #[case::a_second_without_a_report(|record: &mut Record| {
         record.series = Series::new(0, 1800);

@@ -16,10 +16,8 @@ pub(super) fn cliff_words(until: &UntilCliff, block_bytes: u32) -> String {
     let length = span(until.iops.len() as f64);
     let found = match (&until.bucket, &until.step.error) {
         (_, Some(error)) => format!("failed: {error}"),
-        (Some(bucket), None) => {
-            let earlier = "Earlier steps and other work may have spent some: the bucket holds this at least.";
-            format!("{}. {earlier}", burst_credits(bucket, block_bytes))
-        }
+        // Earlier steps spent some credits.
+        (Some(bucket), None) => format!("{}.", burst_credits(bucket, block_bytes)),
         (None, None) => format!(
             "no cliff in {length}. The volume has no burst credits, more than these, or had spent them before."
         ),
