@@ -1,11 +1,15 @@
 //! Reads by the engine's own count, against those of the kernel and of the device.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use serde_json::Value;
 
 use crate::alone;
-use crate::common::{Folder, mariadb, postgres, skip_without_a_device};
+use crate::common::{Folder, Throttle, mariadb, postgres, read_json, skip_without_a_device};
 use slob_testing::evidence::shows;
 use slob_testing::postgres::Version;
+use slob_testing::skipped;
 use slob_testing::tries::{ensure, shown_within};
 
 /// The table is far larger than the cache.
@@ -103,4 +107,65 @@ fn are_called_physical(folder: &Folder, flags: &str, block: u64) {
     // Others' reads of the same device make it harder to tell.
     let crowded = device * 100 > database * 103;
     assert!(verdict.contains("GOOD") || (crowded && !verdict.contains("BAD")), "{verdict}");
+}
+
+/// A volume with burst credits, made of a throttle whose limit falls. `docs/evidence.md` has more of them.
+#[test]
+fn a_throttle_that_tightens_is_a_cliff_of_burst_credits() {
+    let _alone = alone();
+    let folder = Folder::new();
+    // Other programs that come at that moment hide it.
+    shown_within(3, || {
+        let throttle = match Throttle::of_disk_below(folder.path(), BURST_PER_S) {
+            Ok(throttle) => throttle,
+            Err(why) => {
+                skipped(why);
+                return Ok(());
+            }
+        };
+        let (fell_s, until) = probe_until_cliff(&folder, &throttle);
+        let found = |name: &str| until["bucket"][name].as_f64().ok_or_else(|| until["iops"].to_string());
+        let [burst, base, lasts_s] = [found("burst_per_s")?, found("base_per_s")?, found("lasts_s")?];
+        let is_near = |found: f64, made: u32| (found / f64::from(made) - 1.0).abs() < 0.1;
+        let is_right =
+            is_near(burst, BURST_PER_S) && is_near(base, BASE_PER_S) && (lasts_s - fell_s).abs() <= 1.5;
+        let seen = format!("from {burst:.0} to {base:.0} after {lasts_s:.1} s instead of {fell_s:.0}");
+        ensure(is_right, || format!("{seen}: {}", until["iops"]))?;
+        shows(
+            &format!(
+                "a limit that falls from {BURST_PER_S} to {BASE_PER_S} reads/s is found with its moment"
+            ),
+            seen,
+        );
+        Ok(())
+    });
+}
+
+const BURST_PER_S: u32 = 3000;
+const BASE_PER_S: u32 = 300;
+
+/// Returns the second at whose end the limit fell, and what was found.
+fn probe_until_cliff(folder: &Folder, throttle: &Throttle) -> (f64, Value) {
+    const LENGTH_S: f64 = 30.0;
+    let line = format!(
+        "probe . --durable no --size-mb 16 --seconds 0.5 --sessions 4 --depths 4 --until-cliff={LENGTH_S}s --json -o probe.json"
+    );
+    let mut probe =
+        throttle.command(folder, &line).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut fell_s = None;
+    let mut said = Vec::new();
+    // A line such as `probing: 33 % 3002 reads/s, until burst credits are spent` comes at the end of a second.
+    for line in BufReader::new(probe.stderr.take().unwrap()).lines().map(Result::unwrap) {
+        let percent = line.strip_prefix("probing: ").filter(|line| line.contains("burst credits"));
+        let percent = percent.and_then(|rest| rest.split_once(" %")?.0.parse::<f64>().ok());
+        let second = percent.map(|percent| (percent / 100.0 * LENGTH_S).round());
+        if let Some(second) = second.filter(|second| *second >= 9.0 && fell_s.is_none()) {
+            throttle.limit_reads(BASE_PER_S);
+            fell_s = Some(second);
+        }
+        said.push(line);
+    }
+    assert!(probe.wait().unwrap().success(), "{said:?}");
+    let mut probed = read_json(folder.at("probe.json"));
+    (fell_s.unwrap_or_else(|| panic!("{said:?}")), probed["result"]["until_cliff"].take())
 }

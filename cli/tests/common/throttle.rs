@@ -37,6 +37,16 @@ impl Throttle {
             .ok_or_else(|| format!("no control group can be made that limits {kind}s of a disk"))
     }
 
+    /// Changes the limit of a throttled disk.
+    pub(crate) fn limit_reads(&self, reads_per_s: u32) {
+        for (file, name) in [("blkio.throttle.read_iops_device", ""), ("io.max", "riops=")] {
+            let file = self.group.join(file);
+            let Ok(limits) = fs::read_to_string(&file) else { continue };
+            let number = limits.split_whitespace().next().unwrap();
+            fs::write(file, format!("{number} {name}{reads_per_s}")).unwrap();
+        }
+    }
+
     pub(crate) fn of_cpu(percent: u32) -> Result<Self, String> {
         let quota_us = percent * 1000;
         let limits = [

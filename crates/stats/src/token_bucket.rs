@@ -32,6 +32,8 @@ impl TokenBucket {
     const EXCEPTIONS: f64 = 0.05;
     /// The search for changes takes the square of the points.
     const POINTS: usize = 60;
+    /// Others that took this share of what was lost may have caused the fall.
+    const OF_OTHERS: f64 = 0.25;
 
     /// Points are the start of an interval in seconds and its rate, in order.
     ///
@@ -72,6 +74,17 @@ impl TokenBucket {
             let lasts_s = at_s - starts[0];
             Self { burst_per_s, base_per_s, lasts_s, credits: (burst_per_s - base_per_s) * lasts_s }
         })
+    }
+
+    /// True if other programs came when the rate fell. Points are theirs, in the unit and over the time of the fitted ones.
+    pub fn is_of_others(&self, points: &[(f64, f64)]) -> bool {
+        let Some((first_s, _)) = points.first() else { return false };
+        let is_before = |point: &&(f64, f64)| point.0 - first_s < self.lasts_s;
+        let (before, after): (Vec<_>, Vec<_>) = points.iter().partition(is_before);
+        let level =
+            |points: &[(f64, f64)]| summary::median(&points.iter().map(|point| point.1).collect::<Vec<_>>());
+        let more = level(&after).zip(level(&before)).map(|(after, before)| after - before);
+        more.is_some_and(|more| more >= Self::OF_OTHERS * (self.burst_per_s - self.base_per_s))
     }
 }
 

@@ -179,7 +179,7 @@ fn uneven(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Vec<SteadyFi
     [drift, stalls(rates, steadiness, width_s), variation].into_iter().flatten().collect()
 }
 
-/// Operations fall with their reads; where a cache gets warm, they don't. Credits last from the begin of the warm-up on.
+/// Operations fall with their reads; where a cache gets warm, they don't. Others on the device don't come then. Credits last from the begin of the warm-up on.
 fn cliff(record: &Record) -> Option<SteadyFinding> {
     let (window, width_s) = (record.window?, record.series.width_s() as f64);
     let end_s = window.begin_s + window.seconds;
@@ -188,14 +188,19 @@ fn cliff(record: &Record) -> Option<SteadyFinding> {
         return None;
     }
     let of_run = record.series.points().filter(|point| point.start_s as f64 + width_s <= end_s);
+    let (block_bytes, mut others) = (f64::from(record.server.block_bytes), Vec::new());
     let rates = of_run.filter_map(|point| {
         let interval = point.value?;
         let reads_per_s = interval.physical_reads? as f64 / interval.sampled_s.unwrap_or(width_s);
-        Some((point.start_s as f64, reads_per_s, interval.ops.total() as f64))
+        let start_s = point.start_s as f64;
+        let moved = interval.device.map(|device| device.read_bytes.saturating_add(device.write_bytes) as f64);
+        let moved = moved.map(|bytes| bytes / block_bytes / interval.observed_s.unwrap_or(width_s));
+        others.extend(moved.map(|moved| (start_s, (moved - reads_per_s).max(0.0))));
+        Some((start_s, reads_per_s, interval.ops.total() as f64))
     });
     let rates: Vec<(f64, f64, f64)> = rates.collect();
     let reads: Vec<(f64, f64)> = rates.iter().map(|(start_s, reads, _)| (*start_s, *reads)).collect();
-    let bucket = TokenBucket::fit(&reads)?;
+    let bucket = TokenBucket::fit(&reads).filter(|bucket| !bucket.is_of_others(&others))?;
     let at_s = reads.first()?.0 + bucket.lasts_s;
     let (before, after): (Vec<_>, Vec<_>) = rates.iter().partition(|(start_s, ..)| *start_s < at_s);
     let level = |of: &[(f64, f64, f64)]| summary::median(&of.iter().map(|rate| rate.2).collect::<Vec<_>>());

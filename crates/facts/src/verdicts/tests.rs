@@ -1173,6 +1173,16 @@ mod steady {
         let mut planned = falling(50);
         planned.workload.rate_per_s = Some("1600@0s,300@50s".parse().unwrap());
         assert_ne!(cause(&planned), "cliff");
+        // Another program writes from then on.
+        let mut disturbed = falling(50);
+        disturbed.series = Series::new(0, 1800);
+        for second in 0..72 {
+            let mut interval =
+                records::interval(if second < 50 { 1600 + second % 7 } else { 300 + second % 5 });
+            interval.device.as_mut().unwrap().write_bytes = if second < 50 { 0 } else { 300_000_000 };
+            disturbed.series.push(second, interval).unwrap();
+        }
+        assert_ne!(cause(&disturbed), "cliff");
         // The cache serves what the device no longer reads.
         let mut warm = with_rates(|_| 1600);
         warm.series = Series::new(0, 1800);

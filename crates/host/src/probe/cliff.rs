@@ -13,7 +13,7 @@ use super::result::ProbeStep;
 use super::scratch::Scratch;
 use super::sessions::{self, BlockTransfer, Order};
 use super::{ProbeEvent, ProbePlan, StepKind, StepPlan, queued_reads};
-use crate::HostError;
+use crate::{Device, HostError};
 
 /// Other programs that read on a volume seldom stay as long at an even rate.
 const CERTAIN_S: f64 = 30.0;
@@ -39,7 +39,13 @@ pub(super) fn run(
 ) -> UntilCliff {
     let plan = ProbePlan { seconds_per_step: seconds, ..plan.clone() };
     let (completed, end) = (AtomicU64::new(0), AtomicBool::new(false));
-    let mut iops = Vec::new();
+    let (mut iops, mut others) = (Vec::new(), Vec::new());
+    let device = Device::behind(&plan.dir).ok();
+    let moved_blocks = || {
+        let used = device.as_ref()?.counters().ok()??.used;
+        Some(used.read_bytes.saturating_add(used.write_bytes) as f64 / f64::from(plan.block_bytes))
+    };
+    let mut moved = moved_blocks();
     let step = thread::scope(|scope| {
         let reads = scope.spawn(|| match step.kind {
             StepKind::AsyncRead => queued_reads::run(&plan, step, scratch, &end, &completed),
@@ -55,25 +61,32 @@ pub(super) fn run(
                 let rate = (reads - counted) as f64 / passed_s;
                 iops.extend(vec![rate.round(); passed_s as usize]);
                 counted = reads;
+                let now = moved_blocks();
+                let all = now.zip(moved).map(|(now, before)| (now - before) / passed_s);
+                others.extend(vec![all.map(|all| all - rate); passed_s as usize]);
+                moved = now;
                 event(ProbeEvent::Sampled { second: iops.len() as u64, of: seconds as u64, iops: rate });
             }
-            let is_certain = passed_s >= 1.0 && is_even_after_cliff(&iops);
+            let is_certain = passed_s >= 1.0 && is_even_after_cliff(&iops, &others);
             end.store(is_certain || stop.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         reads.join().unwrap_or_else(|_| ProbeStep::failed(step, "the probe panicked".into()))
     });
-    let bucket = fit(&iops).filter(|_| step.error.is_none());
+    let bucket = fit(&iops, &others).filter(|_| step.error.is_none());
     UntilCliff { step, iops, bucket }
 }
 
-fn fit(iops: &[f64]) -> Option<TokenBucket> {
+/// `others` are blocks that other programs moved on the device, where that is known.
+fn fit(iops: &[f64], others: &[Option<f64>]) -> Option<TokenBucket> {
     let points: Vec<(f64, f64)> =
         iops.iter().enumerate().map(|(second, rate)| (second as f64, *rate)).collect();
-    TokenBucket::fit(&points)
+    let others = others.iter().enumerate().filter_map(|(second, rate)| Some((second as f64, (*rate)?)));
+    let others: Vec<(f64, f64)> = others.collect();
+    TokenBucket::fit(&points).filter(|bucket| !bucket.is_of_others(&others))
 }
 
-fn is_even_after_cliff(iops: &[f64]) -> bool {
-    fit(iops).is_some_and(|bucket| iops.len() as f64 - bucket.lasts_s >= CERTAIN_S)
+fn is_even_after_cliff(iops: &[f64], others: &[Option<f64>]) -> bool {
+    fit(iops, others).is_some_and(|bucket| iops.len() as f64 - bucket.lasts_s >= CERTAIN_S)
 }
 
 fn counted(

@@ -19,7 +19,8 @@ pub(super) fn cliff_words(until: &UntilCliff, block_bytes: u32) -> String {
         // Earlier steps spent some credits.
         (Some(bucket), None) => format!("{}.", burst_credits(bucket, block_bytes)),
         (None, None) => format!(
-            "no cliff in {length}. The volume has no burst credits, more than these, or had spent them before."
+            "no cliff in {length}. The volume has no burst credits, more than these, or had spent them before; or other \
+             programs used it meanwhile."
         ),
     };
     format!("Until the cliff, {name} {}: {found}", until.step.sessions_or_depth)

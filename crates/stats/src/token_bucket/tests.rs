@@ -147,6 +147,17 @@ fn short_and_broken_series_have_none() {
     }
 }
 
+#[test]
+fn others_that_come_with_the_fall_explain_it() {
+    let found = TokenBucket::fit(&levels(&[(60, 3000.0), (40, 500.0)], 0.03, 1)).unwrap();
+    let others = |before, after| levels(&[(60, before), (40, after)], 0.03, 2);
+    assert!(found.is_of_others(&others(100.0, 900.0)));
+    for [before, after] in [[100.0, 500.0], [900.0, 900.0], [900.0, 100.0]] {
+        assert!(!found.is_of_others(&others(before, after)));
+    }
+    assert!(!found.is_of_others(&[]), "they are not known");
+}
+
 /// Half an hour of samples each second.
 #[test]
 fn a_long_series_is_merged_for_its_changes() {
