@@ -70,7 +70,8 @@ impl ProbeResult {
             ..self.plan.clone()
         };
         let durable = |step: &&ProbeStep| step.kind.durable().is_some();
-        Self { plan, steps: self.steps.iter().filter(durable).cloned().collect(), ..self.clone() }
+        let steps = self.steps.iter().filter(durable).cloned().collect();
+        Self { plan, steps, until_cliff: None, interrupted: self.interrupted }
     }
 
     pub fn clean_steps(&self) -> impl Iterator<Item = (&ProbeStep, &StepFigures)> {
