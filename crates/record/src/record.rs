@@ -509,7 +509,7 @@ pub struct Mark {
     pub text: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UntilSteady {
     /// The last windows agreed, which ended the run.
     pub reached: bool,
@@ -523,7 +523,7 @@ pub struct UntilSteady {
 }
 
 /// A warm-up with WARMUP=auto.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AutoWarmUp {
     /// Its limit.
     pub at_most_s: f64,

@@ -99,6 +99,9 @@ findings! {
         Beside { names: String, cpu_percent: Percent, mb_per_s: Tenths } = OBSERVATION =>
             "Beside this run, as planned: {names}. Of this host's CPU time they used {cpu_percent} %, and of its device they \
              read {mb_per_s} MB/s.";
+        /// WARMUP=auto ended at its limit.
+        NotSettled { seconds: Tenths } = OBSERVATION =>
+            "The load was not steady yet when its warm-up ended at the limit of {seconds} s; a longer one is WARMUP=auto:10m.";
         OthersUnknown { what: String } = OBSERVATION => "Other programs' {what} could not be measured.";
     }
 }
@@ -129,6 +132,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     findings.extend(neighbours(record));
     findings.extend(started_together(figures));
     findings.extend(others_unknown(figures));
+    findings.extend(not_settled(record));
     findings
 }
 
@@ -395,6 +399,11 @@ fn others_unknown(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let unknown = all.into_iter().filter(|(figure, _)| figure.of(figures).is_none());
     let what = unknown.map(|(_, what)| what).join(" and ");
     (!what.is_empty()).then_some(SteadyFinding::OthersUnknown { what })
+}
+
+fn not_settled(record: &Record) -> Option<SteadyFinding> {
+    let warm_up = record.warm_up.as_ref().filter(|warm_up| !warm_up.steady.reached)?;
+    Some(SteadyFinding::NotSettled { seconds: Tenths(warm_up.seconds) })
 }
 
 fn neighbours(record: &Record) -> impl Iterator<Item = SteadyFinding> {

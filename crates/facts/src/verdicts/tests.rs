@@ -4,7 +4,7 @@ use rstest::rstest;
 use slob_host::{CpuSplit, CpuTimes, DeviceUse, LimitedIo, ProcessIo};
 use slob_measure::{Counter, Counters, Latencies, LatencyKind, OpKind, WaitEvent, WaitTotal};
 use slob_record::{
-    ClientHostRecord, EdgeRecord, Edges, Interval, KindRecord, LongestWait, NeighbourUse, Status,
+    AutoWarmUp, ClientHostRecord, EdgeRecord, Edges, Interval, KindRecord, LongestWait, NeighbourUse, Status,
     UntilSteady, Verification, Window,
 };
 use slob_spec::ArrivalProcess;
@@ -1217,6 +1217,9 @@ mod steady {
         used(record).write_bytes = 20_000_000_000;
         record.counters.set(Counter::RedoSyncs, 620_000);
     }, Grade::Good, "")]
+    #[case::a_warm_up_that_ended_too_early(|record: &mut Record| {
+        record.warm_up = Some(AutoWarmUp { seconds: 20.0, ..AutoWarmUp::default() });
+    }, Grade::Good, "- The load was not steady yet when its warm-up ended at the limit of 20.0 s")]
     #[case::reads_of_a_run_beside(|record: &mut Record| {
         with_device_read_share(record, 1.2);
         with_neighbour(record, 0.2);
