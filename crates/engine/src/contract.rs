@@ -11,8 +11,8 @@ use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
 use crate::board::BoardKind;
 use crate::{
-    CapturedAnswer, EngineError, ErrorKind, Facts, Figures, Layout, Load, LoadProgress, Outcome, Result,
-    SchemaState, Server, ServerLocation, ServerReport, ServerTotals, Slice, Snapshot,
+    CapturedAnswer, Debt, EngineError, ErrorKind, Facts, Figures, Layout, Load, LoadProgress, Outcome,
+    Result, SchemaState, Server, ServerLocation, ServerReport, ServerTotals, Slice, Snapshot,
 };
 
 /// A database product: a line of the registry.
@@ -114,6 +114,12 @@ pub trait Engine: Send + Sync {
     /// Sizes of the whole server. Changes and locks nothing.
     fn facts(&self) -> Result<Facts> {
         Ok(Facts::default())
+    }
+
+    /// Notable work that loads and earlier runs left, for WARMUP=auto, which asks once a second. Changes and locks nothing. Empty
+    /// if the engine or the account can't see any.
+    fn debts(&self) -> Result<Vec<Debt>> {
+        Ok(Vec::new())
     }
 
     /// Visits the existing rows of a slice, in any order.

@@ -35,8 +35,8 @@ pub use server::{
     ServerReport, ServerTotals,
 };
 pub use slob_measure::{
-    Bound, Counter, Counters, Facts, Figures, Latencies, Latency, LatencyKind, Peer, Setting, WaitEvent,
-    WaitTotal, WorkingSet,
+    Bound, Counter, Counters, Debt, Facts, Figures, Latencies, Latency, LatencyKind, Peer, Setting,
+    WaitEvent, WaitTotal, WorkingSet,
 };
 pub use snapshot::{ServerSnapshot, Snapshot};
 pub use waiting::{PendingAnswer, Unanswered, Unfinished, lock, wait_for_unfinished, within};

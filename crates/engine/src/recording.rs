@@ -7,9 +7,9 @@ use slob_method::{Batch, RowView, SchemaNo};
 use slob_spec::StatisticsType;
 
 use crate::{
-    Cancel, CapturedAnswer, Engine, Facts, Layout, Load, LoadProgress, Outcome, Result, RunPlan, SchemaState,
-    Server, ServerLocation, ServerReport, ServerTotals, Session, SessionPlan, Slice, Snapshot, TargetLock,
-    lock,
+    Cancel, CapturedAnswer, Debt, Engine, Facts, Layout, Load, LoadProgress, Outcome, Result, RunPlan,
+    SchemaState, Server, ServerLocation, ServerReport, ServerTotals, Session, SessionPlan, Slice, Snapshot,
+    TargetLock, lock,
 };
 
 /// Further calls are counted only.
@@ -129,6 +129,10 @@ impl Engine for RecordedEngine {
 
     fn facts(&self) -> Result<Facts> {
         self.recording.call("facts", || self.engine.facts())
+    }
+
+    fn debts(&self) -> Result<Vec<Debt>> {
+        self.recording.call("debts", || self.engine.debts())
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {

@@ -150,6 +150,32 @@ impl OpCounts {
 
 merge_fields!(OpCounts: selects, updates, scans);
 
+/// Work that a load or an earlier run left to a server, and that would slow the next run down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Debt {
+    /// Its name in a sentence.
+    pub name: String,
+    /// Above 0.
+    pub amount: u64,
+    /// Unit of the amount.
+    pub unit: String,
+    /// The server is at it, and ends it by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub under_way: bool,
+}
+
+impl Debt {
+    /// Work that is waiting, or done bit by bit.
+    pub fn new(name: impl Into<String>, amount: u64, unit: impl Into<String>) -> Self {
+        Self { name: name.into(), amount, unit: unit.into(), under_way: false }
+    }
+
+    /// Work with an end.
+    pub fn under_way(name: impl Into<String>, amount: u64, unit: impl Into<String>) -> Self {
+        Self { under_way: true, ..Self::new(name, amount, unit) }
+    }
+}
+
 /// A server's setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {

@@ -12,6 +12,6 @@ mod trace;
 
 pub use counters::{Counter, Counters};
 pub use facts::{Bound, Facts, WorkingSet};
-pub use figures::{Figures, OpCounts, OpKind, Peer, Setting};
+pub use figures::{Debt, Figures, OpCounts, OpKind, Peer, Setting};
 pub use latencies::{Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};
 pub use trace::{KernelTrace, Requests, SlowReads, Span};

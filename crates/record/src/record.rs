@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 use slob_host::{
     CpuSplit, CpuTimes, Device, DeviceCounters, DeviceUse, GroupLimits, GroupUse, HostInfo, ProcessIo,
 };
-use slob_measure::{Counters, KernelTrace, Latencies, OpCounts, OpKind, Peer, Setting, WaitEvent};
+use slob_measure::{Counters, Debt, KernelTrace, Latencies, OpCounts, OpKind, Peer, Setting, WaitEvent};
 use slob_spec::{TraceWhen, Workload};
 use slob_stats::{Histogram, Series, merge_fields};
 
@@ -533,6 +533,9 @@ pub struct AutoWarmUp {
     pub steady: UntilSteady,
     /// Mean response time in each of these windows that has operations.
     pub responses_us: Vec<f64>,
+    /// Work of loads and earlier runs that was left at its begin; empty if none was seen.
+    pub debts_at_begin: Vec<Debt>,
+    pub debts_at_end: Vec<Debt>,
 }
 
 /// The server's own report and its comparison with the run.

@@ -285,6 +285,7 @@ impl<'a, 'b> Phases<'a, 'b> {
 
     fn end_warm_up_if_settled(&mut self, now: Duration) {
         let Some(settling) = self.settling.as_mut().filter(|_| self.phase == Phase::WarmUp) else { return };
+        settling.ask(&self.timeline.context.engine);
         if let Some(end) = settling.end(&self.measured.series, now) {
             let tally = &self.timeline.tally;
             let until = tally.clock.moment(end);
@@ -373,9 +374,11 @@ impl<'a, 'b> Phases<'a, 'b> {
         // A run that was stopped at once had no second to watch.
         measured.notes.extend(timeline.abort.notes().filter(|_| self.watched.is_some()));
         measured.until_steady = self.steady.as_ref().map(SteadyStop::record);
-        let warm_up_s = measured.begin.as_ref().map(|begin| timeline.tally.clock.at(begin.sample.taken));
-        measured.warm_up =
-            self.settling.as_ref().zip(warm_up_s).map(|(all, time)| all.record(time.as_secs_f64()));
+        let begin = measured.begin.as_ref().map(|begin| timeline.tally.clock.at(begin.sample.taken));
+        if let Some((settling, begin)) = self.settling.as_ref().zip(begin) {
+            measured.warm_up = Some(settling.record(begin.as_secs_f64()));
+            measured.notes.extend(settling.notes(begin));
+        }
         measured.sessions = sessions.ended;
         let window = timeline.tally.window_ns();
         for (_, end) in &mut measured.sessions {

@@ -1,5 +1,5 @@
 use slob_engine::{
-    CapturedAnswer, Engine, EngineKind, Facts, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan,
+    CapturedAnswer, Debt, Engine, EngineKind, Facts, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan,
     SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice, Snapshot, TargetLock,
     lock,
 };
@@ -75,6 +75,10 @@ impl Engine for MysqlEngine {
 
     fn facts(&self) -> Result<Facts> {
         self.0.servers.with(Task::Read, |conn| facts::facts(conn, &self.0.product))
+    }
+
+    fn debts(&self) -> Result<Vec<Debt>> {
+        self.0.servers.with(Task::Read, |conn| facts::debts(conn, &self.0.product))
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {

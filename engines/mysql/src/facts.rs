@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mysql::Conn;
-use slob_engine::{Bound, Facts, Result, WorkingSet};
+use slob_engine::{Bound, Debt, Facts, Result, WorkingSet};
 use slob_server::literals;
 
 use crate::counters::numbers;
@@ -36,6 +36,38 @@ pub(crate) fn facts(conn: &mut Conn, product: &Product) -> Result<Facts> {
         cache_bytes: values.get(CACHE).copied(),
         working_set: Some(working_set(&values)),
     })
+}
+
+const ALL_PAGES: &str = "Innodb_buffer_pool_pages_total";
+const DIRTY: &str = "Innodb_buffer_pool_pages_dirty";
+/// MariaDB has it.
+const HISTORY: &str = "Innodb_history_list_length";
+/// A share of the pool: fewer dirty pages are of the run itself.
+const NOTABLE_DIRTY: u64 = 100;
+/// Idle servers keep some.
+const NOTABLE_HISTORY: u64 = 10_000;
+
+/// Purge and the page cleaner work them off bit by bit.
+pub(crate) fn debts(conn: &mut Conn, product: &Product) -> Result<Vec<Debt>> {
+    const STEP: &str = "reading what earlier work left";
+    let names = literals([ALL_PAGES, DIRTY, HISTORY]);
+    let rows = conn.rows(STEP, &format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({names})"))?;
+    let values = numbers(&rows);
+    let value = |name: &str| values.get(name).copied();
+    let history = match product.is_mariadb {
+        true => value(HISTORY),
+        // It needs PROCESS.
+        false => {
+            let sql =
+                "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
+            conn.row(STEP, sql).unwrap_or_default().get(0)
+        }
+    };
+    let dirty = value(DIRTY).zip(value(ALL_PAGES)).filter(|(dirty, all)| dirty * NOTABLE_DIRTY > *all);
+    let dirty = dirty.map(|(dirty, _)| Debt::new("dirty pages", dirty, "pages"));
+    let history = history.filter(|length| *length >= NOTABLE_HISTORY);
+    let history = history.map(|length| Debt::new("history of old row versions", length, "undo logs"));
+    Ok(dirty.into_iter().chain(history).collect())
 }
 
 /// InnoDB keeps [`DEPTH`] pages free in each instance. A pool with far more never gave a page up; another shows nothing, as the

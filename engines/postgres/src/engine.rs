@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use slob_engine::{
-    CapturedAnswer, Engine, EngineKind, Facts, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan,
+    CapturedAnswer, Debt, Engine, EngineKind, Facts, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan,
     SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice, Snapshot, TargetLock,
 };
 use slob_method::{RowView, SchemaNo};
@@ -80,6 +80,10 @@ impl Engine for PostgresEngine {
 
     fn facts(&self) -> Result<Facts> {
         self.0.servers.with(Task::Read, |client| facts::facts(client, self.0.version))
+    }
+
+    fn debts(&self) -> Result<Vec<Debt>> {
+        self.0.servers.with(Task::Read, facts::debts)
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {

@@ -1,9 +1,10 @@
 //! Sizes of a server, and how much of its data is in use. Locks no table.
 
 use postgres::Client;
-use slob_engine::{Bound, Facts, Result, WorkingSet};
+use slob_engine::{Bound, Debt, Facts, Result, WorkingSet};
 
 use crate::sql::Ask;
+use slob_server::Row;
 
 const STEP: &str = "reading sizes";
 /// Before version 16, `pg_buffercache` copies a line for each block: 8 GiB take a second and 50 MB.
@@ -21,6 +22,16 @@ pub(crate) fn facts(client: &mut Client, version: u32) -> Result<Facts> {
     let by_cache = schema.and_then(|schema| by_cache(client, version, &schema, block_bytes));
     let working_set = working_set(client, by_cache, block_bytes)?;
     Ok(Facts { database_bytes, cache_bytes, working_set: Some(working_set) })
+}
+
+/// A CHECKPOINT precedes each run: dirty buffers are those of its warm-up.
+pub(crate) fn debts(client: &mut Client) -> Result<Vec<Debt>> {
+    let rows = client.rows("reading what earlier work left", include_str!("../sql/debts.sql"))?;
+    let debt = |row: &Row| {
+        let (name, amount, unit) = (row.get::<String>(0)?, row.get(1)?, row.get::<String>(2)?);
+        Some(Debt::under_way(name, amount, unit))
+    };
+    Ok(rows.iter().filter_map(debt).collect())
 }
 
 /// Uses relations if the cache gives only a lower bound.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::{fs, io};
 
 use slob_engine::{
-    BlockReader, Capabilities, Counter, Counters, Engine, EngineKind, Figures, LatencyKind, Layout, Load,
-    LoadProgress, OpenSpec, Result, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting,
+    BlockReader, Capabilities, Counter, Counters, Debt, Engine, EngineKind, Figures, LatencyKind, Layout,
+    Load, LoadProgress, OpenSpec, Result, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting,
     Slice, Snapshot, TargetLock, WaitEvent,
 };
 use slob_method::{RowView, SchemaNo};
@@ -131,6 +131,20 @@ impl Engine for SqliteEngine {
             (LatencyKind::RedoSync, io.log_syncs.ns),
         ];
         Ok(Snapshot::now(Figures { counters, latencies: latencies.into(), events, ..Figures::default() }))
+    }
+
+    /// A load and each run end with a checkpoint, unless they are killed.
+    fn debts(&self) -> Result<Vec<Debt>> {
+        // SQLite reuses the log once its pages are in the file: a log of usual length is the run's own.
+        const USUAL_BYTES: u64 = 4 * CHECKPOINT_PAGES as u64 * BLOCK_BYTES as u64;
+        let files = target::schema_files(&self.0.place)?;
+        let bytes =
+            |path: &PathBuf| fs::metadata(format!("{}-wal", path.display())).map_or(0, |about| about.len());
+        let logs = files.iter().map(|(schema, path)| (schema, bytes(path)));
+        let notable = logs.filter(|(_, bytes)| *bytes > USUAL_BYTES);
+        Ok(notable
+            .map(|(schema, bytes)| Debt::new(format!("log of schema {schema}"), bytes, "bytes"))
+            .collect())
     }
 
     fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {

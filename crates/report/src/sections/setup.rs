@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use itertools::Itertools;
 use slob_host::{Device, Disk};
+use slob_measure::Debt;
 use slob_record::{
     AutoWarmUp, ConfigEntry, HostRecord, LoadRecord, Look, ObservedRecord, Record, SchemaRecord,
     ServerRecord, UntilSteady,
@@ -206,18 +207,36 @@ fn spread(values: &[f64]) -> String {
 }
 
 fn warm_up_words(warm_up: &AutoWarmUp) -> String {
-    let AutoWarmUp { at_most_s, seconds: took_s, steady, responses_us } = warm_up;
+    let AutoWarmUp { at_most_s, seconds: took_s, steady, responses_us, debts_at_begin, debts_at_end } =
+        warm_up;
     let (took, at_most) = (seconds(*took_s), seconds(*at_most_s));
+    let debts = [debts_at_begin, debts_at_end].map(|debts| debts_words(debts));
+    let left = match debts {
+        [None, None] => String::new(),
+        both => {
+            let [begin, end] = both.map(|debts| debts.unwrap_or_else(|| "nothing".to_owned()));
+            format!("; earlier work had left {begin} at its begin, {end} at its end")
+        }
+    };
     let Some(windows) = last_windows(steady) else {
-        return format!("NOT steady after {took}: {at_most} at most are too few to compare");
+        return format!("NOT steady after {took}: {at_most} at most are too few to compare{left}");
     };
     let state = if steady.reached { "steady" } else { "NOT steady" };
     format!(
-        "{state} after {took} of at most {at_most}: {windows} operations/s, {} % apart, their response times {} %; {} % is steady",
+        "{state} after {took} of at most {at_most}: {windows} operations/s, {} % apart, their response times {} %; {} % is steady{left}",
         spread(&steady.operations_per_s),
         spread(responses_us),
         fixed(steady.tolerance_percent, 0),
     )
+}
+
+/// `None` without any.
+fn debts_words(debts: &[Debt]) -> Option<String> {
+    let words = |debt: &Debt| match debt.unit.as_str() {
+        "" => debt.name.clone(),
+        unit => format!("{} ({} {unit})", debt.name, count(debt.amount)),
+    };
+    (!debts.is_empty()).then(|| debts.iter().map(words).join(", "))
 }
 
 fn window(record: &Record) -> String {

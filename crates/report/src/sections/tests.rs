@@ -1,5 +1,6 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
+use slob_measure::Debt;
 use slob_record::AutoWarmUp;
 use slob_record::{
     EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, ReportedPair, ServerReportRecord,
@@ -322,8 +323,14 @@ fn an_automatic_warm_up_says_how_it_ended() {
         since_s: Some(8),
         operations_per_s: vec![995.0, 1000.0, 1005.0],
     };
-    let warm_up =
-        AutoWarmUp { at_most_s: 300.0, seconds: 25.0, steady, responses_us: vec![990.0, 1000.0, 1010.0] };
+    let warm_up = AutoWarmUp {
+        at_most_s: 300.0,
+        seconds: 25.0,
+        steady,
+        responses_us: vec![990.0, 1000.0, 1010.0],
+        debts_at_begin: Vec::new(),
+        debts_at_end: Vec::new(),
+    };
     let mut text = |warm_up: AutoWarmUp| {
         record.warm_up = Some(warm_up);
         section(setup::test, &record).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -335,8 +342,14 @@ fn an_automatic_warm_up_says_how_it_ended() {
     let limit = UntilSteady { reached: false, ..warm_up.steady.clone() };
     let said = text(AutoWarmUp { seconds: 300.0, steady: limit, ..warm_up.clone() });
     assert!(said.contains("Warm-up NOT steady after 300 s of at most 300 s: the last 3"), "{said}");
+    let debts_at_begin =
+        vec![Debt::new("history", 12_000, "undo logs"), Debt::under_way("checkpoint", 1, "")];
+    let said = text(AutoWarmUp { debts_at_begin, ..warm_up.clone() });
+    let left = "3 % is steady; earlier work had left history (12,000 undo logs), checkpoint at its begin, nothing at its end";
+    assert!(said.contains(left), "{said}");
     let short = UntilSteady { reached: false, since_s: None, operations_per_s: Vec::new(), ..warm_up.steady };
-    let said = text(AutoWarmUp { at_most_s: 3.0, seconds: 3.0, steady: short, responses_us: Vec::new() });
+    let said =
+        text(AutoWarmUp { at_most_s: 3.0, seconds: 3.0, steady: short, responses_us: Vec::new(), ..warm_up });
     assert!(said.contains("Warm-up NOT steady after 3 s: 3 s at most are too few to compare"), "{said}");
 }
 

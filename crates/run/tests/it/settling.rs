@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use slob_engine::{
-    Cancel, CancelToken, Engine, Outcome, Perform, Result, Session, SessionPlan, execute_each,
+    Cancel, CancelToken, Debt, Engine, EngineError, ErrorKind, Outcome, Perform, Result, Session,
+    SessionPlan, execute_each,
 };
 use slob_method::{Batch, Op};
 use slob_record::{AutoWarmUp, Record, Status};
@@ -15,11 +16,15 @@ use slob_testing::tries::{ensure, shown_within};
 
 use crate::support::{self, Changes, measure};
 
+/// What earlier work has left so long after the first operation.
+type Owes = fn(Duration) -> Result<Vec<Debt>>;
+
 /// Time of an operation that begins so long after the first one.
 type Pace = fn(Duration) -> Duration;
 
 struct Paced {
     pace: Pace,
+    owes: Owes,
     first: Arc<OnceLock<Instant>>,
 }
 
@@ -27,6 +32,10 @@ impl Changes for Paced {
     fn session(&self, _: &dyn Engine, _: &SessionPlan) -> Result<Box<dyn Session>> {
         let first = Arc::clone(&self.first);
         Ok(Box::new(PacedSession { pace: self.pace, first, token: Arc::default() }))
+    }
+
+    fn debts(&self) -> Result<Vec<Debt>> {
+        (self.owes)(self.first.get_or_init(Instant::now).elapsed())
     }
 }
 
@@ -72,6 +81,10 @@ impl RunObserver for Ticks {
 }
 
 fn run(pace: Pace, parameters: &[(&str, &str)]) -> (Record, Ticks) {
+    run_with_debts(pace, |_| Ok(Vec::new()), parameters)
+}
+
+fn run_with_debts(pace: Pace, owes: Owes, parameters: &[(&str, &str)]) -> (Record, Ticks) {
     fn spec(results: &Path, parameters: &[(&str, &str)]) -> slob_spec::RunSpec {
         let results = results.display().to_string();
         let fixed = [
@@ -84,7 +97,7 @@ fn run(pace: Pace, parameters: &[(&str, &str)]) -> (Record, Ticks) {
         support::spec(&[&fixed[..], parameters].concat())
     }
     let folder = tempfile::tempdir().unwrap();
-    let changes = Paced { pace, first: Arc::default() };
+    let changes = Paced { pace, owes, first: Arc::default() };
     let mut ticks = Ticks::default();
     let spec = spec(folder.path(), parameters);
     let record = measure(&spec, changes, &mut ticks, &AtomicBool::new(false)).unwrap().record;
@@ -128,6 +141,8 @@ fn a_load_that_never_settles_warms_up_to_the_limit_and_the_record_says_so() {
     let (record, _) = run(pace, &[("WARMUP", "auto:6")]);
     let warm_up = warm_up(&record);
     assert!(!warm_up.steady.reached && warm_up.seconds >= 6.0, "{warm_up:?}");
+    let note = "The warm-up ended at its limit of 6 s: the load was not steady.";
+    assert!(record.notes.iter().any(|said| said == note), "{:?}", record.notes);
     let [first, .., last] = &warm_up.steady.operations_per_s[..] else { panic!("{warm_up:?}") };
     assert!(*first > 1.2 * last, "{warm_up:?}");
     assert!(warm_up.responses_us.last() > warm_up.responses_us.first(), "{warm_up:?}");
@@ -148,4 +163,53 @@ fn the_schedule_of_a_rate_begins_with_the_window() {
             format!("{done} done, {:?} left, {} steps: {warm_up:?}", record.backlog, steps.len())
         })
     });
+}
+
+fn even(_: Duration) -> Duration {
+    Duration::from_millis(20)
+}
+
+/// The load is steady after 3 s at the earliest.
+const BUSY: Duration = Duration::from_secs(6);
+
+#[test]
+fn a_checkpoint_that_a_load_left_behind_is_waited_for() {
+    fn owes(since: Duration) -> Result<Vec<Debt>> {
+        Ok(if since < BUSY { vec![Debt::under_way("checkpoint", 1, "")] } else { Vec::new() })
+    }
+    shown_within(4, || {
+        let (record, _) = run_with_debts(even, owes, &[("WARMUP", "auto:15")]);
+        let warm_up = warm_up(&record);
+        assert!(warm_up.seconds > 5.5, "{warm_up:?}");
+        assert_eq!(warm_up.debts_at_begin, [Debt::under_way("checkpoint", 1, "")]);
+        let is_early = warm_up.steady.reached && warm_up.seconds < 14.0;
+        ensure(is_early && warm_up.debts_at_end.is_empty(), || format!("{warm_up:?}"))
+    });
+}
+
+#[test]
+fn work_that_does_not_end_in_time_is_in_the_record_and_in_a_note() {
+    let checkpoint = || vec![Debt::under_way("checkpoint", 1, "")];
+    let (record, _) = run_with_debts(
+        even,
+        move |_| Ok(vec![Debt::under_way("checkpoint", 1, "")]),
+        &[("WARMUP", "auto:5")],
+    );
+    let left = warm_up(&record);
+    assert!(left.seconds >= 5.0, "{left:?}");
+    assert_eq!((&left.debts_at_begin, &left.debts_at_end), (&checkpoint(), &checkpoint()));
+    let is_said = |said: &String| {
+        said.starts_with("The warm-up ended at its limit of 5 s") && said.contains("(left: checkpoint)")
+    };
+    assert!(record.notes.iter().any(is_said), "{:?}", record.notes);
+}
+
+#[test]
+fn a_server_that_does_not_tell_its_debts_is_asked_once_and_a_note_says_why() {
+    let refused = |_| Err(EngineError::new(ErrorKind::Privilege, "asking", "permission denied"));
+    let (record, _) = run_with_debts(even, refused, &[("WARMUP", "auto:4")]);
+    let known = |said: &&String| {
+        said.contains("What earlier work left to the server is not known: asking: permission denied")
+    };
+    assert_eq!(record.notes.iter().filter(known).count(), 1, "{:?}", record.notes);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use slob_engine::{
-    Engine, Layout, Load, LoadProgress, OpenSpec, Purpose, Result, SchemaState, Server, ServerReport,
+    Debt, Engine, Layout, Load, LoadProgress, OpenSpec, Purpose, Result, SchemaState, Server, ServerReport,
     Session, SessionPlan, Slice, Snapshot, null,
 };
 use slob_method::{RowView, SchemaNo};
@@ -17,6 +17,9 @@ pub(crate) trait Changes: Send + Sync {
     }
     fn snapshot(&self, null: &dyn Engine) -> Result<Snapshot> {
         null.snapshot()
+    }
+    fn debts(&self) -> Result<Vec<Debt>> {
+        Ok(Vec::new())
     }
     fn open_server_report(&self, _: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         Ok(None)
@@ -52,6 +55,9 @@ impl<C: Changes> Engine for Changed<C> {
     }
     fn snapshot(&self) -> Result<Snapshot> {
         self.changes.snapshot(self.null.as_ref())
+    }
+    fn debts(&self) -> Result<Vec<Debt>> {
+        self.changes.debts()
     }
     fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
         self.null.read_rows(slice, visit)

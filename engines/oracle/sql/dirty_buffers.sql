@@ -1,0 +1,1 @@
+SELECT recovery_estimated_ios FROM v$instance_recovery
