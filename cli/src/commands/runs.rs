@@ -540,7 +540,7 @@ pub(super) fn demo(args: &DemoArgs, matches: &ArgMatches) -> Outcome {
         ("SCALE", "128M"),
         ("UPDATE_PCT", "10"),
         ("RUN_TIME", "20"),
-        ("WARMUP", "3"),
+        ("WARMUP", "auto:10s"),
         ("RUN_NAME", "demo"),
     ];
     let defaults = defaults.map(|(key, value)| (key.to_owned(), value.to_owned()));

@@ -44,7 +44,7 @@ Examples:
   slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that keeps a response time
   slob saturate -s 1 -t 16 --by rate --beside victim.conf --limit read-p99=2ms   the load at which the target of victim.conf breaks its limit
 The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
-schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; each leaves an ordinary record.")]
+schema, then halves the gap. It takes about 10 to 15 runs of WARMUP (auto:30s unless set) + RUN_TIME; each leaves an ordinary record.")]
 pub(super) struct SaturateArgs {
     /// A latency limit to keep: mean, p50, p90, p95, p99, p99.9 or max (of operations, or of responses where these lead), response-mean, response-p99, read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms
     #[arg(long, value_name = "WHAT=TIME")]
@@ -70,11 +70,19 @@ pub(super) struct SaturateArgs {
     forms: Forms,
 }
 
+const LEVEL_WARM_UP: &str = "auto:30s";
+
 pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
     let forms = args.forms.checked()?;
     let asked = settings::resolve(matches, &[])?;
     let settings = settings::of_run_as_loaded(&asked)?;
     settings::say_as_loaded(&asked, &settings);
+    // Runs beside each other could not agree on its end.
+    let warm_up = [("WARMUP", LEVEL_WARM_UP.to_owned())];
+    let settings = match args.beside.is_none() && !settings::is_set(&settings, "WARMUP") {
+        true => settings::overridden(&settings, &warm_up, "saturate")?,
+        false => settings,
+    };
     let spec = settings::warned(RunSpec::from_settings(&settings)?);
     let limit = args.limit.as_deref().map(str::parse::<LatencyLimit>).transpose().map_err(Failure::usage)?;
     let schemas = spec.workload.schemas;
@@ -288,7 +296,7 @@ Examples:
   slob headroom profile.json --replay day --compress 360             the day of the peak in 4 minutes, interval by interval
   slob headroom profile.json --replay 2026-11-20 --multiply 2        that day in an hour, with twice the work
 The demand is made at low load, at 1x, then twice as much and so on, until a limit breaks; then the gap is divided. Limits: latencies, and
-the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (45 s unless set; 8 s with --quick); there are about ten to twenty. A step that others
+the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (auto:20s and 45 s unless set; auto:3s and 8 s with --quick); there are about ten to twenty. A step that others
 spoil is repeated; one whose reads the page cache served does not count.
 Exit codes: 0 the demand is carried; 1 it is not, or a verdict is not good with --strict; 2 bad usage; 3 a run failed; 4 it is not known; 130 interrupted, what is
 known is printed.")]
@@ -397,9 +405,9 @@ impl Pace {
 }
 
 /// Runs of the default length would take more than an hour together.
-const STEP: [(&str, &str); 1] = [("RUN_TIME", "45")];
-/// 21 steps and four calibrations take less than five minutes.
-const QUICK_STEP: [(&str, &str); 2] = [("RUN_TIME", "8"), ("WARMUP", "1")];
+const STEP: [(&str, &str); 2] = [("RUN_TIME", "45"), ("WARMUP", "auto:20s")];
+/// 18 steps and four calibrations take less than five minutes.
+const QUICK_STEP: [(&str, &str); 2] = [("RUN_TIME", "8"), ("WARMUP", "auto:3s")];
 const QUICK_CALIBRATION: &str = "5s";
 
 fn expectation(settings: &Settings, goal: &Goal, repeats: u32) -> String {
@@ -418,9 +426,11 @@ fn expectation(settings: &Settings, goal: &Goal, repeats: u32) -> String {
         let steps = f64::from(2 * repeats + further);
         duration(of_calibration + steps * (run_time + warmup + OVERHEAD_S))
     });
+    let is_most = matches!(settings.value("WARMUP"), Some(Value::WarmUp(warm_up)) if warm_up.is_auto());
     format!(
         "this takes {least} to {most}, and longer where others spoil steps: up to {CALIBRATION_RUNS} calibrations, a run at low load, \
-         and steps of {} each",
+         and steps of {}{} each",
+        if is_most { "at most " } else { "" },
         duration(run_time + warmup)
     )
 }
