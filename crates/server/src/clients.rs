@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use slob_engine::{Counters, Figures, Latency, LatencyKind, Peer, WaitTotal, lock};
+use slob_method::{Action, Op};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionRole {
@@ -45,12 +46,14 @@ impl Clients {
         }
     }
 
-    /// Adds commits of a batch, which a session timed.
-    pub fn committed(&self, commits: WaitTotal) {
+    /// Adds the commits of these operations, which the server timed.
+    pub fn committed<'a>(&self, done: impl IntoIterator<Item = &'a Op>, time_us: u64) {
+        let is_commit = |op: &&Op| op.commits && matches!(op.action, Action::Update(..));
+        let commits = done.into_iter().filter(is_commit).count();
         let mut known = lock(&self.0);
         let sum = known.commits.get_or_insert_default();
-        sum.waits += commits.waits;
-        sum.time_us += commits.time_us;
+        sum.waits += commits as u64;
+        sum.time_us += time_us;
     }
 
     /// Counts other clients that work now.

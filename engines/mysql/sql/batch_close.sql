@@ -5,5 +5,5 @@
   END WHILE;
   -- MariaDB counts the pages of a transaction when it ends, and SELECTs alone end none.
   {end};
-  SELECT answers;
+  SELECT answers, waited;
 END

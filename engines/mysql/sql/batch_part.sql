@@ -2,7 +2,7 @@
   DECLARE EXIT HANDLER FOR SQLEXCEPTION
   BEGIN
     ROLLBACK;
-    SELECT CONCAT(answers, answer);
+    SELECT CONCAT(answers, answer), waited;
     RESIGNAL;
   END;
   WHILE done < operations AND us < stop_us DO

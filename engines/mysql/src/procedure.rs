@@ -2,7 +2,7 @@
 //!
 //! One takes any operations. The other takes SELECTs of one width, the usual case, in which each step of a loop counts. Plans are
 //! texts of fixed columns, because there are no arrays. The answer is a text of numbers: each operation's end in microseconds
-//! since the start, its rows, and the end of its pause. An error comes after the answer.
+//! since the start, its rows, and the end of its pause. Beside it is the time in commits. An error comes after the answer.
 
 use mysql::Conn;
 use slob_engine::{Load, Result};
@@ -23,6 +23,14 @@ pub(crate) const OP_BYTES: usize = 1 + 14 + 5 + 10 + 16;
 const PART_OPS: usize = 64;
 /// Three numbers and their blanks.
 const OP_ANSWER_BYTES: usize = 3 * 20;
+
+/// Its own time takes two readings of the clock.
+const COMMIT: &str = "\
+        SET us = TIMESTAMPDIFF(MICROSECOND, began, SYSDATE(6));
+        COMMIT;
+        SET waited = waited + TIMESTAMPDIFF(MICROSECOND, began, SYSDATE(6)) - us;
+        SET is_held = FALSE;
+";
 
 fn procedures(load: &Load, schema: SchemaNo) -> [(&'static str, &'static str, String); 2] {
     let updates = load.content().update_text();
@@ -47,7 +55,7 @@ fn batch_body(schema: SchemaNo, updates: &UpdateText) -> String {
         for kind in Kind::ALL {
             let word = if branches.is_empty() { "IF" } else { "ELSEIF" };
             branches += &format!("      {word} kind = {} THEN\n", kind.number(hot));
-            branches += &branch(kind, home, updates, "        COMMIT;\n        SET is_held = FALSE;\n");
+            branches += &branch(kind, home, updates, COMMIT);
         }
     }
     for kind in Kind::UPDATES {

@@ -189,27 +189,29 @@ impl ServerLoop {
         form: Form,
         run_us: Option<u64>,
         due_us: impl Fn(usize) -> u64,
-    ) -> Result<(Vec<u8>, Option<EngineError>)> {
+    ) -> Result<(Vec<u8>, u64, Option<EngineError>)> {
         let text = Value::Bytes(pack(ops, form, &self.plan, due_us)?);
         let (statement, argument) = match form {
             Form::Selects(width) => (&self.selects, Value::from(width)),
             Form::Any | Form::Open => (&self.batch, Value::from(form == Form::Open)),
-            Form::Stretch(width) => return Ok((self.stretch(width, text, run_us)?, None)),
+            Form::Stretch(width) => return Ok((self.stretch(width, text, run_us)?, 0, None)),
         };
         let values = vec![text, Value::from(ops.len()), argument, Value::from(run_us)];
         let fail = |error: mysql::Error| failed(&self.step, &error);
         let mut result = self.conn.exec_iter(statement, Params::Positional(values)).map_err(fail)?;
-        let mut answer = Vec::new();
+        let (mut answer, mut commit_us) = (Vec::new(), 0);
         if let Some(rows) = result.iter() {
             for row in rows {
-                answer = row.map_err(fail)?.take::<Vec<u8>, _>(0).unwrap_or_default();
+                let mut row = row.map_err(fail)?;
+                answer = row.take::<Vec<u8>, _>(0).unwrap_or_default();
+                commit_us = row.take(1).unwrap_or_default();
             }
         }
         let mut error = None;
         while let Some(rows) = result.iter() {
             error = rows.filter_map(Result::err).last().map(fail).or(error);
         }
-        Ok((answer, error))
+        Ok((answer, commit_us, error))
     }
 
     fn prepare_stretch(&mut self, form: Form) -> Result<()> {
@@ -256,7 +258,7 @@ impl Work for ServerLoop {
             let Some(left) = time_left(deadline, start) else { return Ok(()) };
             let run_us = left.map(|left| u64::try_from(left.as_micros()).unwrap_or(i64::MAX.cast_unsigned()));
             let due_us = |index| due_us(batch, done + index, start - begun);
-            let (answer, error) = self.call(ops, form, run_us, due_us)?;
+            let (answer, commit_us, error) = self.call(ops, form, run_us, due_us)?;
             let before = outcome.ops().len();
             let (begun_ns, took) = (nanoseconds(start - begun), start.elapsed());
             let fits = match form {
@@ -272,7 +274,9 @@ impl Work for ServerLoop {
             if let Some(error) = error {
                 return Err(error);
             }
-            if outcome.ops().len() - before < ops.len() {
+            let answered = outcome.ops().len() - before;
+            self.own.clients.committed(&ops[..answered], commit_us);
+            if answered < ops.len() {
                 return Ok(());
             }
             done += count;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use postgres::types::ToSql;
 use postgres::{CancelToken, Client, Row, Statement};
-use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan, WaitTotal};
-use slob_method::{Action, Batch, KeyRange, Op, SchemaNo};
+use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
+use slob_method::{Batch, KeyRange, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
     Cancellable, ClientLoop, ConnectionRole, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task,
@@ -208,10 +208,8 @@ impl Work for ServerLoop {
         let commit_us: i64 = row.try_get(2).in_step(&self.step)?;
         let (moments, counts) = (times.len(), seen.len());
         if decode(batch, times, seen, begun.elapsed(), outcome) {
-            let is_commit = |op: &&Op| op.commits && matches!(op.action, Action::Update(..));
-            let commits = batch.ops().iter().take(counts).filter(is_commit).count();
-            let commits = WaitTotal { waits: commits as u64, time_us: commit_us.cast_unsigned() };
-            self.database.servers.clients(self.endpoint).committed(commits);
+            let done = batch.ops().iter().take(counts);
+            self.database.servers.clients(self.endpoint).committed(done, commit_us.cast_unsigned());
             return Ok(());
         }
         outcome.clear();
