@@ -709,6 +709,7 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
         say!("saved in {}; later runs on this device are compared with it", path.display());
     }
     if probe.result.interrupted {
+        output::say("interrupted: the reads until the cliff were cut short");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(forms.exit_code(&probe, false))
