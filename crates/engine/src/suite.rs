@@ -64,6 +64,7 @@ const CHECKS: &[(&str, Applies)] = &[
     ("counters grow with the work", Always(working::counters_grow)),
     ("updates make redo, HEAVY ones no less than LITE", Always(working::redo_by_stress)),
     ("what UPDATEs leave to a checkpoint is counted as written", Always(working::writes_are_counted)),
+    ("what earlier work left has a name and an amount", Always(working::debts)),
     ("a dropped schema is gone and its neighbour is not", Always(loading::drops)),
 ];
 

@@ -227,6 +227,11 @@ pub(super) fn due_times(subject: &Subject<'_>) -> Checked {
     })
 }
 
+pub(super) fn debts(subject: &Subject<'_>) -> Checked {
+    let debts = subject.engine()?.debts()?;
+    ensure(debts.iter().all(|debt| !debt.name.is_empty() && debt.amount > 0), || format!("{debts:?}"))
+}
+
 pub(super) fn times_are_ordered(subject: &Subject<'_>) -> Checked {
     let mut on = Working::open(subject, None)?;
     let batch = batch(workload(0, 16)?, 3, SchemaNo::FIRST, 200)?;

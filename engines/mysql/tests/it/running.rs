@@ -12,7 +12,7 @@ use slob_observe::{NEVER, Observer};
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
 use slob_testing::jobs;
-use slob_testing::tries::until;
+use slob_testing::tries::{ensure, until};
 use slob_testing::work::{RUN, assert_says, batch, executed};
 
 use crate::loaded::{as_administrator, found, loaded, open};
@@ -304,4 +304,19 @@ fn a_server_is_known_by_its_port_and_by_nothing_that_another_one_may_have() {
     assert!(complaint.contains("pid:"), "{complaint}");
     let older = Clues { age_s: Some(1e6), ..clues };
     assert!(Observer::local().find(older, &NEVER).expect_err("it is younger").contains("runs elsewhere"));
+}
+
+#[test]
+fn pages_that_earlier_work_left_dirty_are_a_debt_until_they_are_written() {
+    let Some(loaded) = loaded(&[], &[]) else { return };
+    let names = || -> Vec<String> {
+        loaded.engine.debts().expect("readable").into_iter().map(|debt| debt.name).collect()
+    };
+    until(|| {
+        loaded.server.sql("UPDATE slob1.cf1 SET c2 = CONCAT(LEFT(c2, 100), RAND())");
+        ensure(names().contains(&"dirty pages".to_owned()), || format!("{:?}", names()))
+    });
+    // It waits for the pages.
+    as_administrator(&loaded.server).before_run(&RUN).expect("all is well");
+    until(|| ensure(!names().contains(&"dirty pages".to_owned()), || format!("{:?}", names())));
 }
