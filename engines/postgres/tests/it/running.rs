@@ -1,9 +1,11 @@
 //! Sessions, counters, events and refusals on a real server.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use slob_engine::{Clues, Counter, ErrorKind, Outcome};
+use slob_engine::{Clues, Counter, Debt, ErrorKind, Outcome};
 use slob_observe::{NEVER, Observer};
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
@@ -219,6 +221,9 @@ fn missing_rights_are_noted_and_existing_ones_used(#[case] version: Version) {
     // The role may not ask for the data directory, but the process works there.
     assert_eq!(found(loaded.engine.as_ref()).expect("it is here").path, Some(loaded.server.data_folder()));
 
+    // A role that may not see the checkpointer must not take it for one at work.
+    assert_eq!(loaded.engine.debts().expect("readable"), []);
+
     let engine = as_superuser(&loaded.target);
     let before = engine.snapshot().expect("readable");
     assert_eq!(engine.before_run(&RUN).expect("all is well"), Vec::<String>::new());
@@ -334,4 +339,31 @@ fn an_older_procedure_is_replaced_before_a_run() {
     assert_eq!(executed(session.as_mut(), &batch(0, 3, 1, 5), None).ops().len(), 5);
     loaded.server.run("CREATE PROCEDURE slob1.slob_batch(kinds smallint[]) LANGUAGE sql AS ''");
     loaded.engine.drop_schema(FIRST).expect("it is gone with all of them");
+}
+
+#[test]
+fn a_checkpoint_under_way_is_a_debt_until_it_ends() {
+    let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
+    let engine = as_superuser(&loaded.target);
+    let is_over = AtomicBool::new(false);
+    let checkpoint = Debt::under_way("checkpoint", 1, "");
+    // A failure below must not leave the thread.
+    let latest = Instant::now() + Duration::from_secs(90);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) && Instant::now() < latest {
+                loaded.server.run("UPDATE slob1.cf1 SET c2 = upper(c2)");
+                loaded.server.run("CHECKPOINT");
+            }
+        });
+        until(|| {
+            let debts = engine.debts().expect("readable");
+            ensure(debts.contains(&checkpoint), || format!("{debts:?}"))
+                .inspect(|()| is_over.store(true, Ordering::Relaxed))
+        });
+    });
+    until(|| {
+        let debts = engine.debts().expect("readable");
+        ensure(!debts.contains(&checkpoint), || format!("{debts:?}"))
+    });
 }
