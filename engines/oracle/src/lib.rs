@@ -32,8 +32,8 @@ mod wallet;
 use std::sync::Arc;
 
 use slob_engine::{
-    CapturedAnswer, Debt, Engine, EngineKind, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan,
-    SchemaState, Server, ServerReport, ServerTotals, Session, SessionPlan, Slice, Snapshot,
+    CapturedAnswer, Engine, EngineKind, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan, SchemaState,
+    Server, ServerReport, ServerTotals, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_spec::StatisticsType;
@@ -110,15 +110,6 @@ impl Engine for OracleEngine {
             block_bytes: None,
             not_counted: Vec::new(),
         }))
-    }
-
-    fn debts(&self) -> Result<Vec<Debt>> {
-        /// Fewer are of the run itself.
-        const NOTABLE_BUFFERS: u64 = 10_000;
-        let sql = include_str!("../sql/dirty_buffers.sql");
-        let dirty = self.0.with_counters(|client| Ok(client.visible_number(sql)))?;
-        let notable = dirty.filter(|buffers| *buffers >= NOTABLE_BUFFERS);
-        Ok(notable.map(|buffers| Debt::new("dirty buffers", buffers, "buffers")).into_iter().collect())
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {

@@ -1,1 +1,0 @@
-SELECT recovery_estimated_ios FROM v$instance_recovery
