@@ -130,7 +130,7 @@ impl Waits {
     }
 }
 
-/// Of all logs together.
+/// The share of the window in which a log is flushed, as a mean of all logs.
 fn log_busy_percent(figures: &Run<'_>) -> Option<f64> {
     let flushes_per_s = figure::REDO_SYNCS_PER_S.of(figures)?;
     let busy_s = flushes_per_s * figure::REDO_SYNC_MEAN_US.of(figures)? / 1e6;

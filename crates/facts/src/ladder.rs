@@ -131,7 +131,7 @@ impl<'a> Ladder<'a> {
         format!("A {} takes {} by {clock}: {parts}.", self.subject, duration_us(whole_us))
     }
 
-    /// Of commits.
+    /// Commits share flushes; `None` where nothing committed.
     pub fn log_words(&self, record: &Record) -> Option<String> {
         let commits = commits(self.trace)?;
         let per_s = ratio(commits as f64, self.trace.seconds)?;

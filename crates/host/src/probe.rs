@@ -230,7 +230,7 @@ pub fn run_probe(
         let done = match step.kind {
             StepKind::AsyncRead => queued_reads::run(plan, *step, &file, stop, &AtomicU64::new(0)),
             StepKind::DurableWrite(write) => durable::run(plan, *step, write, device.as_ref(), stop),
-            _ => sessions::run(plan, *step, Order::Random, &file, stop),
+            _ => sessions::run(plan, *step, Order::Random, &file, stop, &AtomicU64::new(0)),
         };
         event(ProbeEvent::StepFinished(Box::new(done.clone())));
         result.steps.push(done);
@@ -291,7 +291,7 @@ impl PathProbe {
             ReadPath::Device => Order::Random,
         };
         let plan = ProbePlan { direct: path == ReadPath::Device, ..self.plan.clone() };
-        Ok(sessions::run(&plan, step, order, &self.scratch, stop))
+        Ok(sessions::run(&plan, step, order, &self.scratch, stop, &AtomicU64::new(0)))
     }
 }
 

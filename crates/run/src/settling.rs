@@ -92,7 +92,7 @@ impl Settling {
     }
 }
 
-/// What loads and earlier runs left to the server, asked once a second.
+/// The server is asked once a second what loads and earlier runs left to it.
 #[derive(Debug, Default)]
 struct Debts {
     first: Vec<Debt>,

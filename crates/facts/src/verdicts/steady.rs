@@ -40,7 +40,7 @@ findings! {
                 Some(change) => format!("trend {change} % over the window"),
                 None => format!("no trend found, within +-{} %", shown(*within_percent)),
             };
-        /// Of the whole run's physical reads.
+        /// The series is that of the physical reads of the whole run, its warm-up included.
         Cliff { bucket: TokenBucket, block_bytes: u32, at_s: Tenths } = BAD.by(&CLIFF).remedy(BEHIND_THE_CLIFF) =>
             "physical reads {}.", burst_credits(bucket, *block_bytes);
         Fall { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>

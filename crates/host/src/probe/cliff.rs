@@ -1,7 +1,5 @@
 //! Reads until burst credits are spent, with the rate of each second.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,9 +9,9 @@ use slob_stats::TokenBucket;
 
 use super::result::ProbeStep;
 use super::scratch::Scratch;
-use super::sessions::{self, BlockTransfer, Order};
+use super::sessions::{self, Order};
 use super::{ProbeEvent, ProbePlan, StepKind, StepPlan, queued_reads};
-use crate::{Device, HostError};
+use crate::Device;
 
 /// Other programs that read on a volume seldom stay as long at an even rate.
 const CERTAIN_S: f64 = 30.0;
@@ -49,7 +47,7 @@ pub(super) fn run(
     let step = thread::scope(|scope| {
         let reads = scope.spawn(|| match step.kind {
             StepKind::AsyncRead => queued_reads::run(&plan, step, scratch, &end, &completed),
-            _ => counted(&plan, step, scratch, &end, &completed),
+            _ => sessions::run(&plan, step, Order::Random, scratch, &end, &completed),
         });
         let (begun, mut counted) = (Instant::now(), 0);
         while !reads.is_finished() && !end.load(Ordering::Relaxed) {
@@ -87,27 +85,4 @@ fn fit(iops: &[f64], others: &[Option<f64>]) -> Option<TokenBucket> {
 
 fn is_even_after_cliff(iops: &[f64], others: &[Option<f64>]) -> bool {
     fit(iops, others).is_some_and(|bucket| iops.len() as f64 - bucket.lasts_s >= CERTAIN_S)
-}
-
-fn counted(
-    plan: &ProbePlan,
-    step: StepPlan,
-    scratch: &Scratch,
-    stop: &AtomicBool,
-    completed: &AtomicU64,
-) -> ProbeStep {
-    let opened: Result<Vec<File>, HostError> =
-        (0..step.sessions_or_depth).map(|_| scratch.reopen(plan.direct)).collect();
-    let files = match opened {
-        Ok(files) => files,
-        Err(error) => return ProbeStep::failed(step, error.to_string()),
-    };
-    let transfers = files.iter().map(|file| -> BlockTransfer<'_> {
-        Box::new(|block, offset| {
-            file.read_exact_at(block, offset)?;
-            completed.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        })
-    });
-    sessions::time(plan, step, Order::Random, transfers.collect(), stop)
 }

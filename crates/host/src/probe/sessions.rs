@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -43,12 +43,14 @@ struct SessionEnd {
     error: Option<String>,
 }
 
+/// Adds to `completed` meanwhile.
 pub(super) fn run(
     plan: &ProbePlan,
     step: StepPlan,
     order: Order,
     scratch: &Scratch,
     stop: &AtomicBool,
+    completed: &AtomicU64,
 ) -> ProbeStep {
     let reopened = (0..step.sessions_or_depth).map(|_| scratch.reopen(plan.direct));
     let files: Vec<File> = match reopened.collect() {
@@ -57,10 +59,14 @@ pub(super) fn run(
     };
     let write = step.kind != StepKind::SyncRead;
     let transfers = files.iter().map(|file| -> BlockTransfer<'_> {
-        match write {
-            true => Box::new(|block, offset| file.write_all_at(block, offset)),
-            false => Box::new(|block, offset| file.read_exact_at(block, offset)),
-        }
+        Box::new(move |block, offset| {
+            match write {
+                true => file.write_all_at(block, offset)?,
+                false => file.read_exact_at(block, offset)?,
+            }
+            completed.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })
     });
     time(plan, step, order, transfers.collect(), stop)
 }

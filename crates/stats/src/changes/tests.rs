@@ -158,12 +158,11 @@ proptest! {
     }
 
     #[test]
-    fn the_unit_does_not_matter(seed in 0_u64..1000, unit in 1e-6_f64..1e6) {
+    fn the_unit_does_not_matter(seed in 100_u64..700, unit in 1e-6_f64..1e6) {
+        // Chance finds a second change in three of the first thousand series, and in none of these.
         let values = series(&[(20, 1.0), (20, 1.5)], 5.0, seed);
         let scaled: Vec<f64> = values.iter().map(|value| value * unit).collect();
-        // Three of these thousand series have a second change by chance.
-        let found = change_points(&values).unwrap();
-        prop_assert!(found.contains(&20), "{found:?}");
-        prop_assert_eq!(change_points(&scaled), Some(found));
+        prop_assert_eq!(change_points(&values), Some(vec![20]));
+        prop_assert_eq!(change_points(&scaled), Some(vec![20]));
     }
 }
