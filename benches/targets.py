@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import resource
+import shutil
 import socket
 import subprocess
 import time
@@ -13,6 +14,8 @@ SLOB = os.environ.get("SLOB", os.path.join(HERE, "..", "target", "release", "slo
 TEST_SERVERS = os.path.join(HERE, "..", "target", "test-servers")
 TICKS = os.sysconf("SC_CLK_TCK")
 CPUS = len(os.sched_getaffinity(0))
+# Started by root, slob works as this account, if it is set.
+SLOB_ACCOUNT = os.environ.get("SLOB_ACCOUNT")
 
 
 class Skip(Exception):
@@ -24,6 +27,13 @@ def run_command(command, **options):
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def as_account(account, command):
+    """The command of another account where root starts it."""
+    if not account or os.getuid() != 0:
+        return command
+    return ["setpriv", f"--reuid={account}", f"--regid={pwd.getpwnam(account).pw_gid}", "--clear-groups", *command]
 
 
 def program(*paths):
@@ -39,10 +49,15 @@ class Target:
     def __init__(self, folder, url):
         self.folder, self.url, self.loaded = folder, url, None
         os.makedirs(folder)
+        # What slob writes is its account's.
+        self.own = f"{folder}/own"
+        os.mkdir(self.own)
+        if SLOB_ACCOUNT:
+            shutil.chown(self.own, SLOB_ACCOUNT)
 
     def slob(self, *words):
-        environment = {**os.environ, "SLOB_RESULTS_DIR": f"{self.folder}/runs", "SLOB_TARGET": self.url}
-        return run_command([SLOB, *words], env=environment)
+        environment = {**os.environ, "HOME": self.own, "SLOB_RESULTS_DIR": f"{self.own}/runs", "SLOB_TARGET": self.url}
+        return run_command(as_account(SLOB_ACCOUNT, [SLOB, *words]), env=environment, cwd=self.own)
 
     def load(self, scale, schemas=1, streams=None):
         """Replaces what is loaded, unless it is just this. Returns the seconds it took."""
@@ -72,7 +87,7 @@ class Target:
 
 class Sqlite(Target):
     def __init__(self, folder):
-        super().__init__(folder, f"sqlite:{folder}/data")
+        super().__init__(folder, f"sqlite:{folder}/own/data")
 
     def stop(self):
         self.drop()
@@ -93,8 +108,7 @@ class Server(Target):
             os.chown(folder, owner.pw_uid, owner.pw_gid)
 
     def as_account(self, command):
-        is_root = os.getuid() == 0
-        return ["setpriv", f"--reuid={self.account}", f"--regid={self.account}", "--clear-groups", *command] if is_root else command
+        return as_account(self.account, command)
 
     def start(self):
         with open(f"{self.folder}/log", "a", encoding="utf-8") as log:
