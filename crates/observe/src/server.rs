@@ -57,7 +57,11 @@ impl Server {
         let log = clues.log.as_deref().and_then(|path| device(pid, &absolute(pid, path)?).ok());
         let log = log.filter(|log| data.as_ref().is_some_and(|data| data.stack != log.stack));
         let group = Group::of_process(pid);
-        let path = data_path.map(|path| on_this_host(pid, &path));
+        let path = data_path.as_deref().and_then(|path| on_this_host(pid, path));
+        if data_path.is_some() && path.is_none() {
+            let why = "The server's files are in a mount namespace that this account may not enter, so their free space is not known: run as root or as the server's account.";
+            lacking.push(why.to_owned());
+        }
         let free_bytes = path.as_deref().and_then(|path| free_space(path).ok());
         let (limits, cpus_allowed) = (group.as_ref().map(Group::limits), cpus_allowed(pid));
         lacking.extend(clues.small_pages.clone().filter(|_| huge_pages_kib(pid) == Some(0)));
@@ -123,7 +127,7 @@ impl Server {
 
     pub(crate) fn log_files(&self) -> impl Iterator<Item = PathBuf> {
         let pid = self.found.pid;
-        let on_this_host = move |path: &PathBuf| Some(on_this_host(pid, &absolute(pid, path)?));
+        let on_this_host = move |path: &PathBuf| on_this_host(pid, &absolute(pid, path)?);
         self.clues.log_files.iter().filter_map(on_this_host)
     }
 
@@ -190,12 +194,14 @@ fn absolute(pid: u32, path: &Path) -> Option<PathBuf> {
     Some(Path::new("/").join(within).join(parts.collect::<PathBuf>()))
 }
 
-/// This process reaches another one's file by it.
-fn on_this_host(pid: u32, path: &Path) -> PathBuf {
+/// This process reaches another one's file by it, if it may.
+fn on_this_host(pid: u32, path: &Path) -> Option<PathBuf> {
     if shares_mounts(pid) {
-        return path.to_path_buf();
+        return Some(path.to_path_buf());
     }
-    Path::new(&format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path))
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    root.metadata().ok()?;
+    Some(root.join(path.strip_prefix("/").unwrap_or(path)))
 }
 
 /// Processes that share mounts see the same device.
@@ -225,4 +231,18 @@ fn huge_pages_kib(pid: u32) -> Option<u64> {
 fn cpus_allowed(pid: u32) -> Option<u32> {
     let mask = process(pid)?.status().ok()?.cpus_allowed?;
     Some(mask.into_iter().map(u32::count_ones).sum()).filter(|cpus| *cpus > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A load was refused, as /proc itself has no free space.
+    #[test]
+    fn files_below_a_root_that_this_account_may_not_enter_have_no_path() {
+        let data = Path::new("/var/lib/mysql");
+        assert_eq!(on_this_host(std::process::id(), data).as_deref(), Some(data));
+        // A process that is gone is as closed as one of another account.
+        assert_eq!(on_this_host(u32::MAX, data), None);
+    }
 }
