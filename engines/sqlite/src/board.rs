@@ -16,6 +16,8 @@ pub(crate) const KIND: BoardKind = BoardKind { form: "sqlite:FILE", open };
 struct SqliteBoard(Connection);
 
 fn open(target: &Target) -> Result<Box<dyn Board>> {
+    // Settings of the whole process come before SQLite's first use.
+    crate::initialise()?;
     let step = format!("opening {}", target.path());
     // The journal is a file beside it, which readers of an older version or another program understand.
     let opened = Connection::open_with_flags(target.path(), OpenFlags::default());
@@ -107,7 +109,6 @@ mod tests {
     #[test]
     fn a_damaged_board_is_not_to_be_dropped() {
         // Other tests of this process set SQLite up for a target, which must come first.
-        crate::initialise().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("board.db");
         fs::write(&file, [7; 4096]).unwrap();
