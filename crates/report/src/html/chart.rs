@@ -1,11 +1,15 @@
 //! A chart as data, without knowledge of records or of the chart library. The page's script draws its JSON in a light or dark
 //! theme.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use itertools::Itertools;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Serializer;
+use serde_json::ser::{CompactFormatter, Formatter};
 
 use super::escape;
 
@@ -40,35 +44,70 @@ impl Chart {
     }
 }
 
-pub(crate) fn data(charts: &[&Chart]) -> Value {
-    let mut shared: Vec<&Arc<Intervals>> = Vec::new();
-    let mut drawings = Map::new();
-    for chart in charts {
-        let Ok(drawing) = &chart.body else { continue };
-        let mut json = drawing.to_json();
-        if let Some(own) = &drawing.intervals {
-            let known = shared.iter().position(|known| Arc::ptr_eq(known, own));
-            json["intervals"] = known.unwrap_or(shared.len()).into();
-            shared.extend(known.is_none().then_some(own));
-        }
-        drawings.insert(chart.id.clone(), json);
-    }
-    let shared: Vec<&Intervals> = shared.into_iter().map(Arc::as_ref).collect();
-    json!({ "charts": drawings, "intervals": for_script(json!(shared)) })
+/// What the page's script draws.
+#[derive(Serialize)]
+struct Data<'a> {
+    charts: BTreeMap<&'a str, Shown<'a>>,
+    intervals: Vec<&'a Intervals>,
 }
 
-/// Five significant digits are the precision of a screen. Texts are escaped: the library knows some tags.
-fn for_script(value: Value) -> Value {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let rounded = format!("{:.4e}", number.as_f64().unwrap_or(f64::NAN)).parse().unwrap_or(f64::NAN);
-            let is_whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
-            if is_whole { Value::from(rounded as i64) } else { Value::from(rounded) }
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    drawing: Cow<'a, Drawing>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<usize>,
+}
+
+/// JSON in which nothing can end the script element.
+pub(crate) fn data(charts: &[&Chart]) -> String {
+    let mut shared: Vec<&Arc<Intervals>> = Vec::new();
+    let mut drawings = BTreeMap::new();
+    for chart in charts {
+        let Ok(drawing) = &chart.body else { continue };
+        let intervals = drawing.intervals.as_ref().map(|own| {
+            let known = shared.iter().position(|known| Arc::ptr_eq(known, own));
+            shared.extend(known.is_none().then_some(own));
+            known.unwrap_or(shared.len() - 1)
+        });
+        drawings.insert(chart.id.as_str(), Shown { drawing: drawing.without_gaps_in_stacks(), intervals });
+    }
+    for_script(&Data { charts: drawings, intervals: shared.into_iter().map(Arc::as_ref).collect() })
+}
+
+fn for_script(value: &impl Serialize) -> String {
+    let mut text = Vec::new();
+    let written = value.serialize(&mut Serializer::with_formatter(&mut text, ForScript));
+    written.ok().and_then(|()| String::from_utf8(text).ok()).unwrap_or_default()
+}
+
+/// Five significant digits are the precision of a screen. Texts hold no tag: the library knows some.
+struct ForScript;
+
+impl Formatter for ForScript {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        const DIGITS: i32 = 5;
+        /// Its power of ten is a number still.
+        const LEAST: f64 = 1e-300;
+        let decimals = DIGITS - 1 - value.abs().max(LEAST).log10().floor() as i32;
+        // A power of ten is exact, and so is the nearest number to the quotient.
+        let power = 10f64.powi(decimals.abs());
+        let rounded =
+            if decimals > 0 { (value * power).round() / power } else { (value / power).round() * power };
+        let is_whole = rounded.fract() == 0.0 && rounded.abs() < 1e15;
+        if is_whole {
+            CompactFormatter.write_i64(writer, rounded as i64)
+        } else {
+            CompactFormatter.write_f64(writer, rounded)
         }
-        Value::String(text) => escape::label(&text).into(),
-        Value::Array(values) => values.into_iter().map(for_script).collect(),
-        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, for_script(value))).collect(),
-        other => other,
+    }
+
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        writer.write_all(escape::label(fragment).replace('&', "\\u0026").as_bytes())
     }
 }
 
@@ -157,18 +196,22 @@ impl Drawing {
         self
     }
 
-    fn to_json(&self) -> Value {
+    /// The library takes absent values of a stack for zero.
+    fn without_gaps_in_stacks(&self) -> Cow<'_, Self> {
+        let has_gaps = |line: &Line| line.fill == Fill::Stacked && line.y.contains(&None);
+        if !self.traces.iter().any(|trace| matches!(trace, Trace::Line(line) if has_gaps(line))) {
+            return Cow::Borrowed(self);
+        }
         let mut drawing = self.clone();
         for trace in &mut drawing.traces {
-            // The library takes absent values of a stack for zero: leave them out.
             if let Trace::Line(line) = trace
-                && line.fill == Fill::Stacked
+                && has_gaps(line)
             {
                 let points = line.x.iter().zip(&line.y).filter(|(_, y)| y.is_some());
                 (line.x, line.y) = points.unzip();
             }
         }
-        for_script(json!(drawing))
+        Cow::Owned(drawing)
     }
 }
 
@@ -565,6 +608,9 @@ impl Axis {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
     use super::*;
 
     fn chart(body: Result<Drawing, &str>) -> Chart {
@@ -594,23 +640,48 @@ mod tests {
             html.contains("Not shown: nobody &lt;measured&gt;.") && !html.contains("data-chart"),
             "{html}"
         );
-        assert_eq!(data(&[&chart]), json!({ "charts": {}, "intervals": [] }));
+        assert_eq!(data(&[&chart]), r#"{"charts":{},"intervals":[]}"#);
     }
 
     #[test]
     fn numbers_have_five_digits() {
-        let shown = |value: f64| for_script(json!(value)).to_string();
+        let shown = |value: f64| for_script(&value);
         assert_eq!((shown(0.000_123_456_789), shown(29_706.44)), ("0.00012346".into(), "29706".into()));
         assert_eq!((shown(0.0), shown(1.0), shown(-2.5)), ("0".into(), "1".into(), "-2.5".into()));
         assert_eq!((shown(f64::NAN), shown(f64::INFINITY)), ("null".into(), "null".into()));
+        assert_eq!((shown(1_234_567.0), shown(99_999.6)), ("1234600".into(), "100000".into()));
+    }
+
+    proptest! {
+        /// The same as by way of decimal text, but for halves, which go away from zero.
+        #[test]
+        fn numbers_are_rounded_as_their_text_is(value in -1e12..1e12_f64, scale in -9..3_i32) {
+            let value = value * 10f64.powi(scale);
+            let shown: f64 = for_script(&value).parse().unwrap();
+            let by_text: f64 = format!("{value:.4e}").parse().unwrap();
+            prop_assert!((shown - by_text).abs() <= by_text.abs() * 2e-16 || (shown - value).abs() <= value.abs() * 5.1e-5);
+            prop_assert!(for_script(&value).trim_start_matches('-').len() <= 24);
+        }
+    }
+
+    #[test]
+    fn texts_hold_no_tag_and_end_no_script() {
+        let safe = for_script(&"</script><b>\"&");
+        assert_eq!(safe, r#""\u0026lt;/script\u0026gt;\u0026lt;b\u0026gt;\"\u0026amp;""#);
+        assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), "&lt;/script&gt;&lt;b&gt;\"&amp;");
+    }
+
+    fn parsed(value: &impl Serialize) -> Value {
+        serde_json::from_str(&for_script(value)).unwrap()
     }
 
     #[test]
     fn absent_values_are_gaps_in_a_line_and_left_out_of_a_stack() {
         let (x, y) = (vec![0.0, 1.0, 2.0], vec![Some(5.0), None, Some(6.0)]);
         let line = Line::new("a", Colour::Reads, x, y);
-        let [gap, stacked] = [line.clone(), line.stacked()]
-            .map(|line| drawing(1.0, vec![Trace::Line(line)]).to_json()["traces"][0].clone());
+        let [gap, stacked] = [line.clone(), line.stacked()].map(|line| {
+            parsed(&drawing(1.0, vec![Trace::Line(line)]).without_gaps_in_stacks())["traces"][0].clone()
+        });
         assert_eq!(gap["y"], json!([5, null, 6]));
         assert_eq!((&stacked["x"], &stacked["y"]), (&json!([0, 2]), &json!([5, 6])));
     }
@@ -619,7 +690,7 @@ mod tests {
     fn error_bars_are_distances_from_the_end_of_the_bar() {
         let bar = |interval| Bar::between(0.8, 1.2, 10.0, String::new()).with_interval(interval);
         let bars = Bars::new("a", Colour::Variant(9), vec![bar(Some((9.0, 12.5))), bar(None)]);
-        let json = for_script(json!(bars));
+        let json = parsed(&bars);
         assert_eq!((&json["bars"][0]["error"], &json["bars"][1]["error"]), (&json!([1, 2.5]), &json!(null)));
         assert_eq!((&json["colour"], &json["bars"][0]["at"]), (&json!({ "variant": 9 }), &json!(1)));
     }

@@ -9,8 +9,8 @@ use slob_record::Record;
 
 use super::escape::{self, text};
 use super::layout;
+use crate::columns::status_word;
 use crate::group::without_repeat;
-use crate::info::status_word;
 use crate::settings::told_apart_by;
 use slob_facts::format::{ABSENT, count, or_absent, plural};
 use slob_facts::measured::{device_name, operation_rates};

@@ -46,7 +46,7 @@ impl Document<'_> {
             }
         };
         let data = html! {
-            script type="application/json" id="chart-data" { (PreEscaped(escape::json(&chart::data(&self.charts)))) }
+            script type="application/json" id="chart-data" { (PreEscaped(chart::data(&self.charts))) }
             (PreEscaped(&self.holds))
             script type="text/plain" id="chart-library" { (PreEscaped(LIBRARY)) }
         };
