@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueHint};
 use slob_report::{Answer, Outcome};
 
-use crate::failure::{Failure, PARTLY, decided, judged};
+use crate::failure::{Failure, PARTLY, outcome_code, strict_code};
 use crate::output;
 
 #[derive(Args, Clone, Debug, Default)]
@@ -100,8 +100,8 @@ impl Forms {
 /// The exit code of an answer: its decision, or else its verdicts if `strict`.
 pub(crate) fn exit_code<A: Answer>(answer: &A, strict: bool) -> ExitCode {
     match answer.outcome() {
-        Some(Outcome::Passed) | None => judged(strict, answer.are_good()),
-        Some(outcome) => decided(outcome),
+        Some(Outcome::Passed) | None => strict_code(strict, answer.are_good()),
+        Some(outcome) => outcome_code(outcome),
     }
 }
 

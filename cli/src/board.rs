@@ -19,7 +19,7 @@ use slob_spec::Target;
 use self::rows::{Published, Rows};
 use crate::failure::Failure;
 use crate::saved::Results;
-use crate::{judged, output, registry};
+use crate::{output, registry, verdict_cache};
 
 /// The statements that lead from each version of the tables to the next.
 const VERSIONS: [&str; 2] = [include_str!("board/v1.sql"), include_str!("board/v2.sql")];
@@ -305,7 +305,7 @@ pub(crate) fn is_name(id: &str) -> bool {
 }
 
 fn cache(place: &str) -> Result<PathBuf, Failure> {
-    let cache = judged::user_cache()
+    let cache = verdict_cache::user_cache()
         .ok_or_else(|| usage!("there is no place for records: set XDG_CACHE_HOME or HOME"))?;
     let mut hasher = DefaultHasher::new();
     // Files of one name may be in different folders.

@@ -1,8 +1,8 @@
 //! Failures and their exit codes.
 //!
-//! 0 success; 1 a verdict failed with `--strict`, ABORT_ON ended a run, verification found faults, or some of several records
-//! could not be read; 2 bad usage or configuration, nothing was changed; 3 the load or run failed, results are kept; 4 a
-//! requirement of a gate is unknown; 130 interrupted.
+//! 0 success; 1 a verdict failed with `--strict` or a requirement of a gate, ABORT_ON ended a run, verification found faults, or
+//! some of several records could not be read; 2 bad usage or configuration, nothing was changed; 3 the load or run failed,
+//! results are kept; 4 the answer is not known; 130 interrupted.
 
 use std::fmt::Display;
 use std::io;
@@ -18,11 +18,11 @@ use slob_spec::{BadTarget, SpecErrors};
 
 pub(crate) const JUDGED: u8 = 1;
 
-pub(crate) fn judged(strict: bool, are_good: bool) -> ExitCode {
+pub(crate) fn strict_code(strict: bool, are_good: bool) -> ExitCode {
     ExitCode::from(if strict && !are_good { JUDGED } else { 0 })
 }
 
-pub(crate) fn decided(outcome: slob_report::Outcome) -> ExitCode {
+pub(crate) fn outcome_code(outcome: slob_report::Outcome) -> ExitCode {
     ExitCode::from(match outcome {
         slob_report::Outcome::Passed => 0,
         slob_report::Outcome::Failed => JUDGED,

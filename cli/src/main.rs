@@ -26,7 +26,6 @@ mod flags;
 mod http;
 mod index;
 mod interrupt;
-mod judged;
 mod live;
 mod output;
 mod progress;
@@ -34,7 +33,9 @@ mod registry;
 mod saved;
 mod settings;
 mod tables;
+mod verdict_cache;
 
+use std::env;
 use std::process::ExitCode;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -49,7 +50,8 @@ fn main() -> ExitCode {
     // A core dump would hold passwords. Only the soft limit is lowered, so that hooks can raise it with `ulimit -c`.
     let limit = getrlimit(Resource::Core);
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });
-    let matches = match args::command().try_get_matches() {
+    let word = env::args_os().nth(1);
+    let matches = match args::command_for(word.as_ref().and_then(|word| word.to_str())).try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return args::exit_with(error),
     };

@@ -12,8 +12,8 @@ use slob_facts::table::Table;
 use slob_record::{Record, RecordError, SeriesWanted, on_all_cpus, read_records};
 
 use crate::failure::{Failure, PARTLY};
-use crate::judged;
 use crate::saved::Results;
+use crate::verdict_cache;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -85,6 +85,10 @@ impl Runs {
     }
 }
 
+pub(crate) fn texts(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
 pub(crate) struct Records<T> {
     pub(crate) kept: Vec<T>,
     asked: usize,
@@ -104,7 +108,7 @@ impl<T: Send> Records<T> {
 
     /// The same with figures and verdicts.
     pub(crate) fn judged(runs: &Runs, keep: impl Fn(&Run<'_>) -> T + Sync) -> Self {
-        Self::of(runs, on_all_cpus(&runs.paths, |path| judged::read(path, &keep)))
+        Self::of(runs, on_all_cpus(&runs.paths, |path| verdict_cache::read(path, &keep)))
     }
 
     fn of(runs: &Runs, read: impl IntoIterator<Item = Result<T, RecordError>>) -> Self {

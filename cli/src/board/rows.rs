@@ -7,7 +7,7 @@ use slob_facts::measured::{device_name, percentile_us};
 use slob_facts::{Claim, Figure, Judged, Run, Standing, figure};
 use slob_measure::OpKind;
 use slob_record::{Interval, KindRecord, Record};
-use slob_report::info::status_word;
+use slob_report::columns::status_word;
 use slob_stats::Point;
 
 /// Rows of one table.

@@ -12,7 +12,7 @@ use clap_mangen::roff::{Roff, roman};
 use serde_json::json;
 use slob_facts::table::{Column, Table};
 use slob_record::{SeriesWanted, durable_create, list_runs, read_record_with};
-use slob_report::info::status_word;
+use slob_report::columns::status_word;
 use slob_run::Loaded;
 use slob_spec::{Entry, LoadSpec, Settings, init_text, markdown};
 

@@ -18,11 +18,11 @@ use slob_report::analysis::{
 
 use super::awr_files::{ReadReports, are_reports};
 use super::campaign_runs::{compare_headrooms, compare_neighbours, runs_of_campaign};
-use super::reports::{column_named, texts};
+use super::list::column_named;
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome};
 use crate::saved::Results;
-use crate::tables::{Records, Runs};
+use crate::tables::{Records, Runs, texts};
 use crate::{completing, settings};
 
 /// Compare variants over repeated runs: which is better, by how much, is it noise?

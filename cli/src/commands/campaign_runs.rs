@@ -9,7 +9,7 @@ use slob_campaign::{Attempt, Ended, Folder, Step};
 use slob_facts::Run;
 use slob_record::{SeriesWanted, read_record_with};
 use slob_report::Confidence;
-use slob_report::analysis::{Neighbours, Round, Taking};
+use slob_report::analysis::{NeighbourRun, Neighbours, Round};
 use slob_report::profiles::{Headrooms, Platform, SearchResult};
 
 use crate::failure::Failure;
@@ -115,10 +115,10 @@ pub(super) fn compare_neighbours(folder: &Folder, confidence: Confidence) -> Nei
     let runs: BTreeMap<String, String> = attempts.iter().filter_map(with_neighbours).flatten().collect();
     // A run that failed before its sessions started has no record.
     let paths: Vec<PathBuf> = runs.keys().map(|run| path.join(run)).filter(|path| path.is_dir()).collect();
-    let mut takings: BTreeMap<&str, Vec<Taking>> = BTreeMap::new();
-    for taking in Records::judged(&paths.into(), Taking::of).kept.into_iter().flatten() {
-        if let Some(step) = runs.get(&taking.run) {
-            takings.entry(step).or_default().push(taking);
+    let mut runs_of_steps: BTreeMap<&str, Vec<NeighbourRun>> = BTreeMap::new();
+    for run in Records::judged(&paths.into(), NeighbourRun::of).kept.into_iter().flatten() {
+        if let Some(step) = runs.get(&run.run) {
+            runs_of_steps.entry(step).or_default().push(run);
         }
     }
     let members = |name: &str| {
@@ -129,7 +129,7 @@ pub(super) fn compare_neighbours(folder: &Folder, confidence: Confidence) -> Nei
         variant: step.variant.clone(),
         repeat: step.repeat,
         company: members(&step.model),
-        runs: takings.remove(step.key().as_str()).unwrap_or_default(),
+        runs: runs_of_steps.remove(step.key().as_str()).unwrap_or_default(),
         error: match attempt.map(|attempt| &attempt.ended) {
             Some(Ended::Failed { error } | Ended::Missed { why: error }) => Some(error.clone()),
             Some(Ended::Interrupted) => Some("interrupted".to_owned()),

@@ -17,7 +17,7 @@ use slob_campaign::{
 use slob_demand::{Goal, Options};
 use slob_facts::verdicts::Worst;
 use slob_facts::{Claim, GroupVerdicts, Judged, Question, Run};
-use slob_report::analysis::{Metric, RETRY_BAD, Taking};
+use slob_report::analysis::{Metric, NeighbourRun, RETRY_BAD};
 use slob_report::{Answer, Confidence};
 use slob_spec::{Entry, RunSpec, Settings};
 
@@ -29,7 +29,7 @@ use super::demands::goal_of;
 use super::measuring::{Extras, Quiet, ended_of, measure_member};
 use super::searches::{Pace, find_headroom};
 use super::together::{End, measure_together};
-use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
+use crate::failure::{Failure, INTERRUPTED, Outcome, strict_code};
 use crate::flags::STRICT;
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
@@ -168,7 +168,7 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
         }
     }
     conclude(&campaign, &directory, &end)?;
-    Ok(if end.interrupted { ExitCode::from(INTERRUPTED) } else { judged(args.strict, are_good) })
+    Ok(if end.interrupted { ExitCode::from(INTERRUPTED) } else { strict_code(args.strict, are_good) })
 }
 
 fn answer(folder: &Folder, json: bool) -> Result<(), Failure> {
@@ -236,8 +236,8 @@ fn make_bad_runs_again(store: &mut Store) -> Result<(), Failure> {
 type Cell<'a> = (&'a str, &'a str, String);
 
 fn judged_cells(folder: &Folder) -> BTreeMap<Cell<'_>, GroupVerdicts> {
-    let keep = |run: &Run<'_>| match Taking::of(run) {
-        Some(taking) => (taking.run, format!("/{}", taking.name), taking.judged),
+    let keep = |run: &Run<'_>| match NeighbourRun::of(run) {
+        Some(neighbour) => (neighbour.run, format!("/{}", neighbour.name), neighbour.judged),
         None => (run.record.id.clone(), String::new(), run.judged().to_vec()),
     };
     let mut cells: BTreeMap<Cell<'_>, Vec<(String, Vec<Judged>)>> = BTreeMap::new();

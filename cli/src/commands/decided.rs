@@ -12,10 +12,9 @@ use slob_report::gate::{BadRequirement, Gate, MaxLoss, Requirement, is_replaced}
 use slob_report::{Answer, Confidence};
 use slob_spec::Settings;
 
-use super::reports::texts;
 use super::runs::{Watch, conclude, measure, new_group};
-use crate::failure::{Failure, Outcome, decided};
-use crate::tables::{Records, Runs};
+use crate::failure::{Failure, Outcome, outcome_code};
+use crate::tables::{Records, Runs, texts};
 use crate::{completing, output, settings};
 
 #[derive(Args)]
@@ -127,7 +126,7 @@ impl UntilDecided {
             }
         }
         self.say_how_to_judge(&name);
-        Ok(last.map_or(ExitCode::SUCCESS, decided))
+        Ok(last.map_or(ExitCode::SUCCESS, outcome_code))
     }
 
     fn other(

@@ -15,9 +15,9 @@ use slob_spec::{RunSpec, Settings, to_conf_text};
 
 use crate::failure::Failure;
 use crate::live::RunTalk;
-use crate::{index, judged, output, registry, settings};
+use crate::{index, output, registry, settings, verdict_cache};
 
-pub(super) trait Led {
+pub(super) trait Coordinator {
     fn start(&self) -> &dyn CommonStart;
 
     fn conclude(&self, record: &Record) -> Option<Together>;
@@ -27,7 +27,7 @@ pub(super) trait Led {
 pub(super) struct Extras<'a> {
     pub(super) journal: Option<&'a Path>,
     pub(super) key: Option<&'a SigningKey>,
-    pub(super) led: Option<&'a dyn Led>,
+    pub(super) coordinator: Option<&'a dyn Coordinator>,
     pub(super) look: Option<Look>,
 }
 
@@ -46,13 +46,13 @@ pub(super) fn measure_spec(
         slob_version: env!("CARGO_PKG_VERSION"),
         stop,
         journal: extras.journal,
-        common_start: extras.led.map(|led| led.start()),
+        common_start: extras.coordinator.map(|coordinator| coordinator.start()),
     };
     let prepared = prepare(engine.as_ref(), spec)?;
     let measured = slob_run::run(&context, &prepared, observer)?;
     let (mut record, directory) = (measured.record, measured.directory);
     record.look = extras.look;
-    record.together = extras.led.and_then(|led| led.conclude(&record));
+    record.together = extras.coordinator.and_then(|coordinator| coordinator.conclude(&record));
     if let Err(error) = directory.write(CONF_FILE, &to_conf_text(settings)) {
         say!("warning: {error}; the record holds the configuration too");
     }
@@ -69,7 +69,7 @@ pub(super) fn measure_spec(
     write_view(&folder, TEXT_REPORT, &with_digest(&slob_record::with_hidden_shown(&text)), &report);
     let page = with_digest(&run_page(&record));
     let has_charts = write_view(&folder, HTML_REPORT, &page, &format!("{report} --html"));
-    judged::keep(&folder);
+    verdict_cache::keep(&folder);
     index::keep(&spec.results_dir);
     Ok(KeptRun { record, folder, has_charts, script: prepared.script })
 }

@@ -10,14 +10,18 @@ mod campaigns;
 mod capture;
 mod decided;
 mod demands;
+mod diff;
+mod doctor;
+mod gate;
 mod ladder;
 mod ledger;
-mod machine;
+mod list;
 mod measuring;
+mod probe;
 mod profile;
 mod publish;
 mod replays;
-mod reports;
+mod report;
 mod runs;
 mod searches;
 mod selftest;
@@ -84,42 +88,58 @@ fn several(several: &'static Several) -> Entry {
     }
 }
 
-fn all() -> Vec<Entry> {
-    let listed = vec![
+/// The commands of the help, in its order.
+fn groups() -> [(&'static str, Vec<Entry>); 4] {
+    let start = vec![
         with("demo", is_of_demo, runs::demo),
+        with("doctor", |param| is_of_load(param) || is_of_probe(param), doctor::doctor),
         with("setup", is_of_setup, runs::setup),
         with("run", is_of_run, runs::run),
-        with("mark", is_results_dir, runs::mark),
         several(&several::REPORT),
-        several(&several::LIST),
-        several(&several::COMPARE),
-        reading("gate", reports::gate),
-        reading("trend", trend::trend),
-        with("campaign", is_results_dir, campaigns::campaign),
-        reading("publish", publish::publish),
-        reading("serve", serve::serve),
+        with("drop", is_of_drop, runs::remove),
+    ];
+    let limits = vec![
+        several(&several::PROBE),
         several(&several::SEARCH),
+        with("campaign", is_results_dir, campaigns::campaign),
         with("profile", |param| is_common(param) || is_results_dir(param), profile::profile),
         with("plan", is_of_plan, searches::plan),
-        alone("awr", awr::awr),
-        several(&several::PROBE),
-        with("conf", |_| true, about::conf),
-        with("verify", is_of_verify, verify::verify),
-        with("drop", is_of_drop, runs::remove),
-        with("doctor", |param| is_of_load(param) || is_of_probe(param), machine::doctor),
     ];
+    let compare = vec![
+        several(&several::LIST),
+        several(&several::COMPARE),
+        reading("gate", gate::gate),
+        reading("trend", trend::trend),
+        reading("publish", publish::publish),
+        reading("serve", serve::serve),
+    ];
+    let around = vec![
+        with("mark", is_results_dir, runs::mark),
+        with("verify", is_of_verify, verify::verify),
+        alone("awr", awr::awr),
+        with("conf", |_| true, about::conf),
+    ];
+    [("Start", start), ("Find limits", limits), ("Compare", compare), ("Around a run", around)]
+}
+
+/// The groups of the help with the names of their commands.
+pub(crate) fn named_groups() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    groups().into_iter().map(|(group, entries)| (group, entries.iter().map(|entry| entry.name).collect()))
+}
+
+fn all() -> Vec<Entry> {
     let hidden = [
-        reading("info", reports::info),
-        reading("show", reports::show),
-        reading("export", reports::export),
-        reading("diff", reports::diff),
+        reading("info", list::info),
+        reading("show", report::show),
+        reading("export", report::export),
+        reading("diff", diff::diff),
         reading("analyze", analyses::analyze),
         reading("ledger", ledger::ledger),
         with("saturate", is_of_run, searches::saturate),
         with("headroom", is_left_by_plan, searches::headroom),
         with("ladder", is_of_ladder, ladder::ladder),
         with("selftest", is_of_selftest, selftest::selftest),
-        alone("observe", machine::observe),
+        alone("observe", probe::observe),
         alone("completions", about::completions),
         alone("man", about::man),
     ];
@@ -128,19 +148,20 @@ fn all() -> Vec<Entry> {
         command: Box::new(|| runs::prepare_server(engine)),
         call: Box::new(|matches| runs::init(engine, matches)),
     });
-    listed.into_iter().chain(hidden.into_iter().chain(engines).map(Entry::hidden)).collect()
+    let listed = groups().into_iter().flat_map(|(_, entries)| entries);
+    listed.chain(hidden.into_iter().chain(engines).map(Entry::hidden)).collect()
 }
 
 fn usual_parts() -> [Entry; 3] {
-    [
-        with("device", is_of_probe, machine::probe),
-        reading("runs", reports::list),
-        reading("text", reports::report),
-    ]
+    [with("device", is_of_probe, probe::probe), reading("runs", list::list), reading("text", report::report)]
 }
 
 fn entry(name: &str) -> Option<Entry> {
     all().into_iter().chain(usual_parts()).find(|entry| entry.name == name)
+}
+
+pub(crate) fn command_named(name: &str) -> Option<Command> {
+    all().into_iter().find(|entry| entry.name == name).map(|entry| (entry.command)())
 }
 
 pub(crate) fn commands() -> impl Iterator<Item = Command> {

@@ -13,14 +13,13 @@ use slob_report::{Answer, HTML_REPORT, with_digest};
 
 use super::analyses::analysis_of;
 use super::ledger::ledger_of;
-use super::reports::texts;
 use super::trend::trend_of_targets;
 use super::verify;
 use crate::board::{self, Publisher, name_of};
 use crate::failure::{Failure, Outcome, PARTLY};
 use crate::flags::NAMING;
 use crate::registry::{EXAMPLE_BOARD, board_forms};
-use crate::tables::Runs;
+use crate::tables::{Runs, texts};
 use crate::{completing, index, output, settings};
 
 /// Publish runs for a team, as pages or into a database

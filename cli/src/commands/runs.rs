@@ -23,12 +23,13 @@ use slob_run::{
 use slob_spec::{LoadSpec, Param, RunSpec, Settings, Size};
 
 use super::decided::UntilDecided;
-use super::machine::{machine_checks, measure_device, refuse_tablespace, warn_of};
+use super::doctor::{machine_checks, refuse_tablespace, warn_of};
+use super::gate::required;
 use super::measuring::{Extras, KeptRun, measure_spec};
+use super::probe::measure_device;
 use super::replays::{self, ReplayedRun};
-use super::reports::required;
 use super::together;
-use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, decided, judged};
+use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, outcome_code, strict_code};
 use crate::flags::{PLAIN, PRINT_SQL, STRICT, is_of_load, with_params};
 use crate::http::Server;
 use crate::live::{Figures, LoadDisplay, RunDisplay};
@@ -411,7 +412,7 @@ impl Watch<'_> {
             true => output::say(table.trim_end()),
             false => output::print(&table).map_err(Failure::after_work)?,
         }
-        Ok(decided(gate.outcome))
+        Ok(outcome_code(gate.outcome))
     }
 }
 
@@ -480,7 +481,7 @@ pub(super) fn conclude(record: &Record, strict: bool) -> Outcome {
         }
         Status::Completed => {
             let good = verdicts(record).iter().all(|verdict| verdict.answer == Grade::Good);
-            Ok(judged(strict, good))
+            Ok(strict_code(strict, good))
         }
     }
 }

@@ -28,7 +28,7 @@ use super::measuring::{Quiet, measure_step};
 use super::replays::{SET_BY_STRETCH, refuse_flags, say_expectation};
 use super::together::measure_together;
 use crate::answer::{Forms, exit_code};
-use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
+use crate::failure::{Failure, INTERRUPTED, Outcome, strict_code};
 use crate::flags::{STRICT, is_given};
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
@@ -271,7 +271,7 @@ pub(super) fn plan(args: &PlanArgs, matches: &ArgMatches) -> Outcome {
         };
         say!("slob: the plan misses {} by more than {TOLERANCE_PERCENT} %: {then}", missed.join(", "));
     }
-    Ok(judged(true, is_written))
+    Ok(strict_code(true, is_written))
 }
 
 fn refuse_flags_of_a_target(matches: &ArgMatches, settings: &Settings) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ use slob_run::{
 use slob_spec::{Group, LoadSpec, RunSpec, Settings, Target};
 
 use super::capture::{Capture, replay};
-use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
+use crate::failure::{Failure, INTERRUPTED, Outcome, strict_code};
 use crate::{interrupt, output, registry, settings};
 
 /// Check that an engine behaves on this target as the method requires
@@ -86,7 +86,7 @@ pub(super) fn selftest(args: &SelftestArgs, matches: &ArgMatches) -> Outcome {
     if let Some(capture) = &capture {
         capture.keep(&report.text);
     }
-    Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { judged(true, failed == 0) })
+    Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { strict_code(true, failed == 0) })
 }
 
 fn open(spec: &LoadSpec, purpose: Purpose, capture: Option<&Capture>) -> Result<Box<dyn Engine>> {

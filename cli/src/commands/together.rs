@@ -21,7 +21,7 @@ use slob_record::{Neighbour, NeighbourUse, Record, Together};
 use slob_run::{CommonStart, RunEvent, RunObserver};
 use slob_spec::{Entry, Origin, Secret, Settings, Value};
 
-use super::measuring::{Extras, Led, ended_of, measure_member};
+use super::measuring::{Coordinator, Extras, ended_of, measure_member};
 use crate::failure::{Failure, Outcome};
 use crate::live::second;
 use crate::{interrupt, output, progress, registry, settings};
@@ -126,31 +126,31 @@ pub(super) fn measure_together(
         }
         all
     });
-    let mut company = Company { members, reports, stop };
-    company.listen(|member| member.run.is_some());
-    company.begin();
-    company.listen(|member| member.used.is_some());
-    let used = company.members.iter().filter_map(|member| Some((member.name.clone(), member.used.clone()??)));
+    let mut members = Members { all: members, reports, stop };
+    members.listen(|member| member.run.is_some());
+    members.begin();
+    members.listen(|member| member.used.is_some());
+    let used = members.all.iter().filter_map(|member| Some((member.name.clone(), member.used.clone()??)));
     let used: BTreeMap<String, NeighbourUse> = used.collect();
-    company.members.iter_mut().for_each(|member| member.send(&Order::Used(used.clone())));
-    company.listen(|_| false);
-    Ok(company.members.into_iter().map(Member::end).collect())
+    members.all.iter_mut().for_each(|member| member.send(&Order::Used(used.clone())));
+    members.listen(|_| false);
+    Ok(members.all.into_iter().map(Member::end).collect())
 }
 
-struct Company<'a> {
-    members: Vec<Member>,
+struct Members<'a> {
+    all: Vec<Member>,
     reports: Receiver<(usize, Option<Report>)>,
     stop: &'a AtomicBool,
 }
 
-impl Company<'_> {
+impl Members<'_> {
     fn listen(&mut self, is_reached: fn(&Member) -> bool) {
-        while self.members.iter().any(|member| !member.is_gone && !is_reached(member)) {
+        while self.all.iter().any(|member| !member.is_gone && !is_reached(member)) {
             if self.stop.load(Ordering::Relaxed) {
-                self.members.iter_mut().for_each(Member::dismiss);
+                self.all.iter_mut().for_each(Member::dismiss);
             }
             match self.reports.recv_timeout(POLL_EVERY) {
-                Ok((at, report)) => self.members[at].take(report),
+                Ok((at, report)) => self.all[at].take(report),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -160,13 +160,13 @@ impl Company<'_> {
     fn begin(&mut self) {
         let is_ready = |member: &Member| !member.is_gone && member.ended.is_none();
         let ready: Vec<Neighbour> =
-            self.members.iter().filter(|member| is_ready(member)).filter_map(Member::neighbour).collect();
-        if self.members.len() > 1 && ready.len() < 2 {
-            self.members.iter_mut().for_each(Member::dismiss);
+            self.all.iter().filter(|member| is_ready(member)).filter_map(Member::neighbour).collect();
+        if self.all.len() > 1 && ready.len() < 2 {
+            self.all.iter_mut().for_each(Member::dismiss);
             return;
         }
         let at = Timestamp::now() + SignedDuration::try_from(NOTICE).unwrap_or_default();
-        for member in self.members.iter_mut() {
+        for member in self.all.iter_mut() {
             let neighbours = ready.iter().filter(|other| other.name != member.name).cloned().collect();
             member.send(&Order::Start { at, neighbours });
         }
@@ -265,14 +265,14 @@ pub(super) fn member() -> Outcome {
         ));
     };
     let (step, name) = (preparation.step.clone(), preparation.name.clone());
-    let led = Follower { step, name, orders, stop: &stop, started: OnceCell::new() };
-    let extras = Extras { led: Some(&led), ..Extras::default() };
-    let whose = format!("{}: ", led.name);
+    let follower = Follower { step, name, orders, stop: &stop, started: OnceCell::new() };
+    let extras = Extras { coordinator: Some(&follower), ..Extras::default() };
+    let whose = format!("{}: ", follower.name);
     let settings = preparation.settings();
     let measured =
         settings.and_then(|settings| measure_member(&settings, extras, &stop, &mut Seconds, &whose));
     let (run, ended) = ended_of(measured);
-    report(&Report::Ended(End { name: led.name, run, ended }));
+    report(&Report::Ended(End { name: follower.name, run, ended }));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -319,7 +319,7 @@ impl Follower<'_> {
     }
 }
 
-impl Led for Follower<'_> {
+impl Coordinator for Follower<'_> {
     fn start(&self) -> &dyn CommonStart {
         self
     }

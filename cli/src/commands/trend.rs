@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use slob_campaign::Folder;
 use slob_facts::{Figure, Lead, Run, figure_named};
 use slob_report::JudgedRun;
-use slob_report::info::Column;
+use slob_report::columns::Column;
 use slob_report::trend::{History, MissedSlot, Trend};
 
 use super::campaign_runs::runs_of_campaign;
-use super::reports::column_named;
+use super::list::column_named;
 use crate::answer::Forms;
-use crate::failure::{Failure, Outcome, decided};
+use crate::failure::{Failure, Outcome, outcome_code};
 use crate::saved::Results;
 use crate::tables::{Records, Runs};
 use crate::{completing, settings};
@@ -72,7 +72,9 @@ pub(super) fn trend(args: &TrendArgs, matches: &ArgMatches) -> Outcome {
     let trend = Trend::of(histories, &figures).map_err(Failure::usage)?;
     forms.write(&trend)?;
     Ok(match args.fail_on_change.then(|| trend.worsened()) {
-        Some(worsened) if !inputs.unread && worsened != slob_report::Outcome::Passed => decided(worsened),
+        Some(worsened) if !inputs.unread && worsened != slob_report::Outcome::Passed => {
+            outcome_code(worsened)
+        }
         _ => forms.exit_code(&trend, inputs.unread),
     })
 }

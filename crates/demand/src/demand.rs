@@ -7,11 +7,11 @@ use jiff::civil::DateTime;
 use serde::Serialize;
 
 use slob_facts::Judged;
-use slob_facts::format::capitalised;
+use slob_facts::format::{capitalised, length};
 
 use crate::figure::{Figure, Figures, Kind, READS, WRITES};
 use crate::profile::{DemandError, Histograms, Interval, Profile};
-use crate::summary::{LONG_S, length, moment, rank};
+use crate::summary::{LONG_S, moment, rank};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {

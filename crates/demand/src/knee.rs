@@ -6,7 +6,6 @@ use serde::Serialize;
 use slob_facts::format::plural;
 use slob_facts::measured::{mean_rate, total_operations};
 use slob_facts::{Bottleneck, Figure, Judged, LatencyLimit, Lead, Run, bottleneck, figure};
-use slob_measure::Counter;
 use slob_record::{KindRecord, Record};
 
 use crate::profile::DemandError;
@@ -207,7 +206,7 @@ impl<L: Levels> CurveSearch<'_, L> {
         let figure = limit.figure_in(figures.lead());
         let us = figure.of(&figures);
         let is_stuck = total_operations(record) == 0;
-        let is_idle = us.is_none() && !is_stuck && is_idle(figure, record);
+        let is_idle = us.is_none() && !is_stuck && figure.is_idle(record);
         match clock_step_us(figure, record) {
             Some(step_us) if us.is_none() && step_us > limit.us() => Err(DemandError::Usage(format!(
                 "--limit {limit}: the server's clock times operations in steps of {step_us} us, and can't tell shorter ones; \
@@ -270,23 +269,6 @@ struct Limited {
     is_idle: bool,
 }
 
-/// Nothing that the figure is of happened, as in a short run at a rate of two operations.
-fn is_idle(figure: &Figure, record: &Record) -> bool {
-    const COUNTED: [(&str, Counter); 7] = [
-        ("physical_read", Counter::PhysicalReads),
-        ("single_read", Counter::PhysicalReads),
-        ("direct_read", Counter::PhysicalReads),
-        ("physical_write", Counter::PhysicalWrites),
-        ("block_write", Counter::PhysicalWrites),
-        ("redo_sync", Counter::RedoSyncs),
-        ("log_write", Counter::RedoSyncs),
-    ];
-    let is_none = |(of, counter): (&str, Counter)| {
-        figure.name.starts_with(of) && record.counters.get(counter) == Some(0)
-    };
-    COUNTED.into_iter().any(is_none)
-}
-
 fn clock_step_us(figure: &Figure, record: &Record) -> Option<f64> {
     let timed = |kind: &KindRecord| match figure.name.split_once('_')?.0 {
         "operation" => kind.latency.clock_step(),
@@ -298,6 +280,7 @@ fn clock_step_us(figure: &Figure, record: &Record) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use slob_measure::Counter;
     use slob_testing::records;
 
     use super::*;
@@ -306,11 +289,10 @@ mod tests {
     #[test]
     fn a_step_that_read_nothing_does_not_mean_that_reads_are_not_measured() {
         let mut record = records::direct_read_run();
-        let is_idle = |record: &Record| is_idle(&figure::PHYSICAL_READ_P99_US, record);
-        assert!(!is_idle(&record));
+        assert!(!figure::PHYSICAL_READ_P99_US.is_idle(&record));
         record.counters.set(Counter::PhysicalReads, 0);
-        assert!(is_idle(&record) && !super::is_idle(&figure::OPERATION_P99_US, &record));
-        assert!(super::is_idle(&figure::SINGLE_READ_MEAN_US, &record));
+        assert!(figure::PHYSICAL_READ_P99_US.is_idle(&record) && !figure::OPERATION_P99_US.is_idle(&record));
+        assert!(figure::SINGLE_READ_MEAN_US.is_idle(&record));
     }
 
     /// Answers each number of sessions of one schema with a run, and with one of a victim beside it.

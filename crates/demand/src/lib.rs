@@ -49,5 +49,5 @@ pub use replay::{Parts, ReplayInterval, ReplayResult, ReplayRun, Replayed, repla
 pub use runs::{measured_by_run, sample_of_run};
 pub use step::{Environment, HeadroomStep, NotCounted, times};
 pub use stretch::{Slot, Stretch};
-pub use summary::{Change, FigureSummary, Place, Summary, diff, hidden, length, moment};
+pub use summary::{Change, FigureSummary, Place, Summary, diff, hidden, moment};
 pub use timetable::Timetable;

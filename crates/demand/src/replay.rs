@@ -1,7 +1,7 @@
 //! A stretch of production replayed on a platform, interval by interval.
 
 use serde::Serialize;
-use slob_facts::format::{duration_us, fixed};
+use slob_facts::format::{duration_us, fixed, length};
 use slob_facts::measured::{OfferedLoad, ratio, total_operations};
 use slob_facts::thresholds::FLASH_READ;
 use slob_facts::{Grade, Judged, Question, Run, verdicts};
@@ -14,7 +14,7 @@ use crate::profile::DemandError;
 use crate::runs::{figures, histograms, steps};
 use crate::step::{Environment, HeadroomStep, latencies};
 use crate::timetable::Timetable;
-use crate::{Calibrated, Figure, Slot, length};
+use crate::{Calibrated, Figure, Slot};
 
 /// A mean that exceeds production's by this share is slower.
 const SLOWER: f64 = 1.05;

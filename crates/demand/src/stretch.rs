@@ -4,11 +4,12 @@
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use serde::Serialize;
+use slob_facts::format::length;
 
 use crate::demand::{By, Choice, ChoiceError, Demand, at_moment, chosen};
 use crate::figure::{Figure, Figures};
 use crate::profile::{Interval, Profile};
-use crate::summary::{length, moment};
+use crate::summary::moment;
 
 const DIFFERS: f64 = 0.1;
 /// A time without an interval is a gap from this share of the interval before on.

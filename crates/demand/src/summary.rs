@@ -2,6 +2,7 @@
 
 use jiff::civil::{DateTime, Weekday};
 use serde::Serialize;
+use slob_facts::format::length;
 use slob_stats::summary::quantile;
 
 use crate::figure::{Figure, Figures, Kind};
@@ -219,20 +220,6 @@ fn unseen(profile: &Profile) -> Option<String> {
     })
 }
 
-/// `45 s`, `15 min`, `2.5 h`
-pub fn length(seconds: f64) -> String {
-    let trimmed = |value: f64, unit: &str| {
-        let text = format!("{value:.1}");
-        format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
-    };
-    match seconds {
-        _ if seconds < 120.0 => trimmed(seconds, "s"),
-        _ if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
-        _ if seconds < 2.0 * 86_400.0 => trimmed(seconds / 3600.0, "h"),
-        _ => trimmed(seconds / 86_400.0, "days"),
-    }
-}
-
 /// Seconds appear if several such intervals may lie in one minute.
 pub fn moment(at: DateTime, seconds: f64) -> String {
     at.strftime(if seconds < 60.0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M" }).to_string()
@@ -352,12 +339,6 @@ pub(crate) mod tests {
     fn a_whole_week_has_no_unseen_day() {
         let text = hidden(&hourly(&[5.0; 7 * 24])).join("\n");
         assert!(!text.contains("All of it") && !text.contains("would be lower"), "{text}");
-    }
-
-    #[test]
-    fn lengths_in_words() {
-        let all = [15.0, 90.5, 900.0, 3600.0, 9000.0, 604_800.0].map(length);
-        assert_eq!(all, ["15 s", "90.5 s", "15 min", "60 min", "2.5 h", "7 days"]);
     }
 
     #[test]

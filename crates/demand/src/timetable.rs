@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use jiff::civil::DateTime;
+use slob_facts::format::length;
 use slob_spec::{Kind, RateSchedule, RateStep};
 
 use crate::goal::{Goal, Pairs, Target};
 use crate::options::parse_time;
 use crate::profile::DemandError;
-use crate::{Parameters, Slot, Stretch, length};
+use crate::{Parameters, Slot, Stretch};
 
 const LENGTH: Kind = Kind::Duration { min_s: 60, max_s: 366 * 86_400 };
 /// Shorter steps have no samples of their own.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use slob_host::{DurableWrite, Flush};
 use slob_record::Record;
 
+use crate::ceiling::{commits_of_device, logs};
 use crate::figure::{self, Figure};
 use crate::format::{duration_us, fixed, percent};
 use crate::measured::{TimedEvent, timed_events};
@@ -134,7 +135,7 @@ impl Waits {
 fn log_busy_percent(figures: &Run<'_>) -> Option<f64> {
     let flushes_per_s = figure::REDO_SYNCS_PER_S.of(figures)?;
     let busy_s = flushes_per_s * figure::REDO_SYNC_MEAN_US.of(figures)? / 1e6;
-    Some(100.0 * busy_s / f64::from(figure::logs(figures.record)))
+    Some(100.0 * busy_s / f64::from(logs(figures.record)))
 }
 
 /// The log beside what its device promises, with the remedy. `below` says why it does less.
@@ -163,7 +164,7 @@ fn log_words(figures: &Run<'_>, begin: &str, below: &str) -> String {
 /// `O_DSYNC` where the probe found it much quicker than fdatasync.
 fn quicker_flush(record: &Record) -> Option<String> {
     const MUCH: f64 = 1.1;
-    figure::commits_of_device(record)?;
+    commits_of_device(record)?;
     let result = &record.probe.as_ref()?.result;
     let iops = |write: DurableWrite| Some(result.durable_writes(write, 1)?.1);
     let usual = iops(DurableWrite::COMMIT)?;

@@ -2,12 +2,16 @@
 //! `mb` is 10^6 bytes.
 
 use serde::{Deserialize, Serialize};
-use slob_host::{DeviceUse, DurableWrite};
+use slob_host::DeviceUse;
 use slob_measure::{Counter, LatencyKind, OpKind, Span};
-use slob_record::{LoadCost, Record, SavedProbe};
+use slob_record::{LoadCost, Record};
 use slob_spec::Amount;
 use slob_stats::Histogram;
 
+use crate::ceiling::{
+    ceiling_iops, commits_of_device, database_reads_per_s, device_percent_of_ceiling, device_reads_per_s,
+    is_credible, percent_of_ceiling, sync_iops,
+};
 use crate::format::Format;
 use crate::ladder::cached_share;
 use crate::measured::{
@@ -17,7 +21,7 @@ use crate::measured::{
 };
 use crate::question::Question;
 use crate::table::Cell;
-use crate::thresholds::{ABOVE_PROBE, WAITING};
+use crate::thresholds::WAITING;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +42,8 @@ pub struct Figure {
     pub better: Better,
     pub source: &'static str,
     pub rests_on: &'static [Question],
+    /// Of what the figure times. Where the count is zero, a missing figure is no lack of the database.
+    counter: Option<Counter>,
     get: Get,
 }
 
@@ -78,7 +84,26 @@ impl Figure {
             b"MB" | b"MB/s" | b"MiB/s" | b"s" => Format::Tenths,
             _ => Format::Whole,
         };
-        Self { name, title, heading: title, short: title, unit, format, better, source, rests_on, get }
+        let counter = match get {
+            Get::Percentile(Durations::Database(LatencyKind::PhysicalRead), _) => {
+                Some(Counter::PhysicalReads)
+            }
+            Get::Percentile(Durations::Database(LatencyKind::RedoSync), _) => Some(Counter::RedoSyncs),
+            _ => None,
+        };
+        Self {
+            name,
+            title,
+            heading: title,
+            short: title,
+            unit,
+            format,
+            better,
+            source,
+            rests_on,
+            counter,
+            get,
+        }
     }
 
     pub fn cell(&self, figures: &Figures<'_>) -> Cell {
@@ -159,12 +184,14 @@ impl Figure {
         }
     }
 
+    /// True if nothing happened that the figure is of, as in a short run at a rate of two operations.
+    pub fn is_idle(&self, record: &Record) -> bool {
+        self.counter.is_some_and(|counter| record.counters.get(counter) == Some(0))
+    }
+
     /// True for physical reads that only the kernel timed.
     pub fn is_kernels(&self, figures: &Figures<'_>) -> bool {
-        let is_of_reads =
-            [PHYSICAL_READ_MEAN_US, PHYSICAL_READ_P50_US, PHYSICAL_READ_P99_US, SINGLE_READ_MEAN_US]
-                .iter()
-                .any(|of_reads| of_reads.name == self.name);
+        let is_of_reads = self.counter == Some(Counter::PhysicalReads);
         is_of_reads && self.of(figures).is_some() && kernels_reads(figures.record).is_some()
     }
 
@@ -503,16 +530,16 @@ figures! {
     PHYSICAL_READ_MEAN_US = "physical_read_mean_us", "Physical read, mean", "us", Lower,
         "physical reads, each as the database timed it, or else the time it counted for them by their number, or the kernel's trace",
         READS,
-        Number(read_mean_us);
+        Number(read_mean_us), counter: Some(Counter::PhysicalReads);
     PHYSICAL_READ_P50_US = "physical_read_p50_us", "Physical read, p50", "us", Lower, READ_TIMES, READS,
         Percentile(Database(LatencyKind::PhysicalRead), 50.0);
     PHYSICAL_READ_P99_US = "physical_read_p99_us", "Physical read, p99", "us", Lower, READ_TIMES, READS,
         Percentile(Database(LatencyKind::PhysicalRead), 99.0), heading: "p99 of a phys. read", short: "read p99";
     PHYSICAL_WRITE_MEAN_US = "physical_write_mean_us", "Physical write, mean", "us", Lower,
         "writes of blocks, as the database timed them", LOAD,
-        Number(|run| latency_mean_us(run.record, LatencyKind::PhysicalWrite));
+        Number(|run| latency_mean_us(run.record, LatencyKind::PhysicalWrite)), counter: Some(Counter::PhysicalWrites);
     REDO_SYNC_MEAN_US = "redo_sync_mean_us", "Redo sync, mean", "us", Lower, SYNCS, LOAD,
-        Number(redo_sync_mean_us);
+        Number(redo_sync_mean_us), counter: Some(Counter::RedoSyncs);
     REDO_SYNC_P99_US = "redo_sync_p99_us", "Redo sync, p99", "us", Lower, SYNCS, LOAD,
         Percentile(Database(LatencyKind::RedoSync), 99.0);
 
@@ -541,19 +568,21 @@ figures! {
         Number(|run| redo_mb_per_s(run).map(mib));
     SINGLE_READ_MEAN_US = "single_read_mean_us", "Wait for one block, mean", "us", Lower,
         "mean wait for one block: event 'db file sequential read', or else physical_read_mean_us", READS,
-        Number(|run| event_mean_us(run.record, "db file sequential read").or_else(|| read_mean_us(run)));
+        Number(|run| event_mean_us(run.record, "db file sequential read").or_else(|| read_mean_us(run))),
+        counter: Some(Counter::PhysicalReads);
     DIRECT_READ_MEAN_US = "direct_read_mean_us", "Direct path read, mean", "us", Lower,
         "mean wait of event 'direct path read'", READS,
-        Number(|run| event_mean_us(run.record, "direct path read"));
+        Number(|run| event_mean_us(run.record, "direct path read")), counter: Some(Counter::PhysicalReads);
     PARALLEL_READ_MEAN_US = "parallel_read_mean_us", "Parallel read, mean", "us", Lower,
         "mean wait of event 'db file parallel read'", READS,
         Number(|run| event_mean_us(run.record, "db file parallel read"));
     BLOCK_WRITE_MEAN_US = "block_write_mean_us", "Write of blocks, mean", "us", Lower,
         "mean write of table and index blocks: event 'db file parallel write', or else as the database measured it", LOAD,
-        Number(|run| event_or_latency(run, "db file parallel write", LatencyKind::PhysicalWrite));
+        Number(|run| event_or_latency(run, "db file parallel write", LatencyKind::PhysicalWrite)),
+        counter: Some(Counter::PhysicalWrites);
     LOG_WRITE_MEAN_US = "log_write_mean_us", "Write of the log, mean", "us", Lower,
         "mean write of the log: event 'log file parallel write', or else redo_sync_mean_us", LOAD,
-        Number(|run| event_or_latency(run, "log file parallel write", LatencyKind::RedoSync));
+        Number(|run| event_or_latency(run, "log file parallel write", LatencyKind::RedoSync)), counter: Some(Counter::RedoSyncs);
 
     // CPU.
     HOST_CPUS = "host_cpus", "CPUs of the host", "", Neither, "CPUs (hardware threads) of the host", SET,
@@ -777,67 +806,10 @@ fn foreign_cpu_percent(run: &Measured<'_>) -> Option<f64> {
     ratio(100.0 * (programs_s - run.run_cpu_s()?).max(0.0), host.total_s())
 }
 
-/// The least of all counts, in blocks' worth of bytes: reads from caches and of others are not in it.
-fn database_reads_per_s(run: &Measured<'_>) -> Option<f64> {
-    let device = device_counters(run.record)?;
-    let limits = [Some(device.used.read_bytes), device.disk_read_bytes, own_read_bytes(run.record)];
-    let bytes = limits.into_iter().flatten().fold(physical_read_bytes(run.record)?, u64::min);
-    ratio(run.per_s(bytes), f64::from(run.record.server.block_bytes))
-}
-
 fn foreign_read_mb_per_s(run: &Measured<'_>) -> Option<f64> {
     let own = own_read_bytes(run.record).or_else(|| physical_read_bytes(run.record))?;
     let read_bytes = device_counters(run.record)?.used.read_bytes;
     Some(run.per_s(read_bytes.saturating_sub(own)) / 1e6)
-}
-
-/// A probe without direct I/O measured the page cache.
-fn probe<'a>(run: &Measured<'a>) -> Option<&'a SavedProbe> {
-    let block_bytes = run.record.server.block_bytes;
-    let fits = |probe: &&SavedProbe| probe.result.plan.direct && probe.result.plan.block_bytes == block_bytes;
-    run.record.probe.as_ref().filter(fits)
-}
-
-fn ceiling_iops(run: &Measured<'_>) -> Option<f64> {
-    probe(run)?.result.ceiling_iops()
-}
-
-fn sync_iops(run: &Measured<'_>) -> Option<f64> {
-    probe(run)?.result.sync_iops_at(run.record.workload.sessions())
-}
-
-/// Logs that can be flushed at once: a server has one, and writes it by one session at a time.
-pub fn logs(record: &Record) -> u32 {
-    let workload = &record.workload;
-    if record.server.embedded { workload.schemas.get().min(workload.sessions()) } else { 1 }
-}
-
-/// Streams and flushes/s. Size of blocks and direct I/O are those of reads. The probe is not of a log's own device.
-pub fn commits_of_device(record: &Record) -> Option<(u32, f64)> {
-    if record.observed.iter().any(|server| server.log_device.is_some()) {
-        return None;
-    }
-    record.probe.as_ref()?.result.durable_writes(DurableWrite::COMMIT, logs(record))
-}
-
-/// The database's physical reads if the device was not counted.
-fn device_reads_per_s(run: &Measured<'_>) -> Option<f64> {
-    database_reads_per_s(run).or_else(|| run.counted_per_s(Counter::PhysicalReads))
-}
-
-fn percent_of_ceiling(run: &Measured<'_>) -> Option<f64> {
-    ratio(100.0 * device_reads_per_s(run)?, ceiling_iops(run)?)
-}
-
-fn device_percent_of_ceiling(run: &Measured<'_>) -> Option<f64> {
-    let block_mb = f64::from(run.record.server.block_bytes) / 1e6;
-    let read_mb_per_s = device_counters(run.record)?.used.read_mb_per_s(run.window_s)?;
-    ratio(100.0 * ratio(read_mb_per_s, block_mb)?, ceiling_iops(run)?)
-}
-
-/// False if a run exceeds its probe by more than both differ in time.
-fn is_credible(share: &f64) -> bool {
-    *share <= ABOVE_PROBE.value
 }
 
 #[cfg(test)]

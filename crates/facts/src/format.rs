@@ -141,13 +141,18 @@ pub fn seconds(s: f64) -> String {
     format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// `45 s`, `3.5 min`, `31 min`, `2.5 h`
-pub fn span(s: f64) -> String {
-    match s {
-        _ if s < 99.5 => format!("{} s", fixed(s, 0)),
-        _ if s < 597.0 => format!("{} min", fixed(s / 60.0, 1)),
-        _ if s < 5970.0 => format!("{} min", fixed(s / 60.0, 0)),
-        _ => format!("{} h", fixed(s / 3600.0, 1)),
+/// `90.5 s`, `3.5 min`, `60 min`, `2.5 h`, `7 days`
+pub fn length(seconds: f64) -> String {
+    let trimmed = |value: f64, unit: &str| {
+        let text = fixed(value, 1);
+        format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
+    };
+    match seconds {
+        _ if seconds < 120.0 => trimmed(seconds, "s"),
+        _ if seconds < 597.0 => trimmed(seconds / 60.0, "min"),
+        _ if seconds < 7200.0 => format!("{} min", fixed(seconds / 60.0, 0)),
+        _ if seconds < 2.0 * 86_400.0 => trimmed(seconds / 3600.0, "h"),
+        _ => trimmed(seconds / 86_400.0, "days"),
     }
 }
 
@@ -157,7 +162,7 @@ pub fn burst_credits(bucket: &TokenBucket, block_bytes: u32) -> String {
     let TokenBucket { burst_per_s, base_per_s, lasts_s, credits } = *bucket;
     let gb = significant(credits * f64::from(block_bytes) / 1e9);
     let [burst, base, all] = [burst_per_s, base_per_s, credits].map(|value| fixed(value, 0));
-    let (burst_mb, base_mb, lasts) = (mb(burst_per_s), mb(base_per_s), span(lasts_s));
+    let (burst_mb, base_mb, lasts) = (mb(burst_per_s), mb(base_per_s), length(lasts_s));
     format!(
         "fell from {burst} to {base} IOPS ({burst_mb} to {base_mb} MB/s) after {lasts}: a volume with burst credits does that \
          (a bucket of at least {all} I/Os or {gb} GB, refilled at {base}/s); at this load it lasts {lasts}"
@@ -272,12 +277,15 @@ mod tests {
     }
 
     #[rstest]
-    #[case(12.4, "12 s")]
-    #[case(99.6, "1.7 min")]
-    #[case(1860.0, "31 min")]
+    #[case(15.0, "15 s")]
+    #[case(90.5, "90.5 s")]
+    #[case(150.0, "2.5 min")]
+    #[case(900.0, "15 min")]
+    #[case(3600.0, "60 min")]
     #[case(9000.0, "2.5 h")]
-    fn spans_have_one_unit(#[case] s: f64, #[case] text: &str) {
-        assert_eq!(span(s), text);
+    #[case(604_800.0, "7 days")]
+    fn lengths_have_one_unit(#[case] seconds: f64, #[case] text: &str) {
+        assert_eq!(length(seconds), text);
     }
 
     #[test]

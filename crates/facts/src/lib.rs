@@ -4,6 +4,7 @@
 
 mod bottleneck;
 pub mod bound;
+pub mod ceiling;
 pub mod claim;
 pub mod figure;
 pub mod format;

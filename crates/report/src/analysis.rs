@@ -20,7 +20,7 @@ use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 use slob_stats::{Comparison, mean_over};
 
 pub use self::curve::Curve;
-pub use self::neighbours::{Neighbours, Round, Taking};
+pub use self::neighbours::{NeighbourRun, Neighbours, Round};
 pub use self::runs::{
     LatencyOf, Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem,
     variants_of,

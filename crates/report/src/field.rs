@@ -2,14 +2,14 @@
 //!
 //! A position (`sessions.0.rows`), a `name` or a `key` names an element of a list. Further fields are
 //! - for each histogram `min_us`, `mean_us`, `max_us` and percentiles such as `p50_us` and `p9999_us` (99.99 %);
-//! - `figures.NAME`: every [column](crate::info::Column) of a table of runs;
+//! - `figures.NAME`: every [column](crate::columns::Column) of a table of runs;
 //! - `verdicts.QUESTION`: each [verdict](slob_facts::Verdict) with its finding.
 
 use serde_json::{Map, Value, json};
 use slob_record::Record;
 use slob_stats::Histogram;
 
-use crate::info::all_columns;
+use crate::columns::all_columns;
 use slob_facts::bound::similar_names;
 use slob_facts::measured::{mean_us, percentile_us};
 use slob_facts::{Run, figure_named};

@@ -5,6 +5,7 @@
 pub mod analysis;
 mod answer;
 mod change;
+pub mod columns;
 pub mod diff;
 pub mod export;
 pub mod field;
@@ -12,7 +13,6 @@ mod folder;
 pub mod gate;
 mod group;
 pub mod html;
-pub mod info;
 mod ladder;
 pub mod ledger;
 mod page;

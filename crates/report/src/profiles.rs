@@ -14,7 +14,7 @@ use itertools::Itertools;
 use jiff::civil::{DateTime, Weekday};
 use slob_demand::{
     Change, Figure, FigureSummary, Interval, NotModelled, Place, Profile, Source, Subject, Summary, diff,
-    is_page_cache, length, not_modelled,
+    is_page_cache, not_modelled,
 };
 use slob_measure::WorkingSet;
 
@@ -23,7 +23,7 @@ use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use slob_facts::format::{
-    duration_us, fixed, or_absent, percent, plain_number, plural, signed_percent, significant, size,
+    duration_us, fixed, length, or_absent, percent, plain_number, plural, signed_percent, significant, size,
 };
 use slob_facts::thresholds::FLASH_READ;
 

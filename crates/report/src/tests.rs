@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::analysis::Metric;
+use crate::columns::{all_columns, cells, table};
 use crate::field::field;
 use crate::html::run_page;
-use crate::info::{all_columns, cells, table};
 use slob_facts::{Run, figure};
 use slob_testing::records;
 

@@ -8,11 +8,11 @@ use slob_facts::{Run, verdicts};
 use slob_record::{Record, SeriesWanted, list_runs, read_record_with, series_csv};
 use slob_report::Answer;
 use slob_report::analysis::{Analysis, Options, run_of, slob_r_tables, variants_of};
+use slob_report::columns as of_tables;
 use slob_report::diff::Diff;
 use slob_report::export::hlog;
 use slob_report::field::field;
 use slob_report::html::run_page;
-use slob_report::info;
 use slob_report::{Confidence, compact_summary, compare_probe_text, text_report};
 
 use super::damage::{self, Random, SCRIPT};
@@ -26,9 +26,9 @@ fn fixtures() -> Vec<PathBuf> {
 fn use_all(record: &Record, good: &Record, random: &mut Random) {
     assert!(!text_report(record, None).is_empty() && !compact_summary(record, None).is_empty());
     let _ = (compare_probe_text(record, None), verdicts(record), hlog(record), series_csv(record));
-    let columns: Vec<_> = info::all_columns().collect();
-    let rows = [record, good].map(|record| info::cells(&Run::of(record), &columns));
-    let table = info::table(columns.iter().map(|column| column.name), &columns, rows);
+    let columns: Vec<_> = of_tables::all_columns().collect();
+    let rows = [record, good].map(|record| of_tables::cells(&Run::of(record), &columns));
+    let table = of_tables::table(columns.iter().map(|column| column.name), &columns, rows);
     let _ = (table.csv(), table.json(), table.pipes());
     let paths = "window.seconds figures.iops operations.0.latency.p99999999999999999999_us sessions.-1 .. ";
     paths.split(' ').for_each(|path| drop(field(record, path)));

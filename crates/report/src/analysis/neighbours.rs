@@ -38,7 +38,7 @@ const MISSED_RATE: &str = "rate_not_met";
 const ALL_OTHERS: &str = "all others";
 
 #[derive(Clone, Debug)]
-pub struct Taking {
+pub struct NeighbourRun {
     pub run: String,
     pub step: String,
     pub name: String,
@@ -49,7 +49,7 @@ pub struct Taking {
     pub judged: Vec<Judged>,
 }
 
-impl Taking {
+impl NeighbourRun {
     /// `None` unless the run completed and started with others, or alone among them.
     pub fn of(figures: &Run<'_>) -> Option<Self> {
         let record = figures.record;
@@ -77,7 +77,7 @@ pub struct Round {
     pub variant: String,
     pub repeat: u32,
     pub company: Vec<String>,
-    pub runs: Vec<Taking>,
+    pub runs: Vec<NeighbourRun>,
     pub error: Option<String>,
 }
 
@@ -351,13 +351,13 @@ impl Matrix {
             let own = runs().map(|(_, run)| run).filter(|run| &run.name == name);
             let companies = own.into_group_map_by(|run| &run.beside).into_iter();
             let companies =
-                companies.sorted_by_key(|(beside, _)| *beside).map(|(_, runs)| Taking::verdicts(runs));
+                companies.sorted_by_key(|(beside, _)| *beside).map(|(_, runs)| NeighbourRun::verdicts(runs));
             (name.clone(), GroupVerdicts::joined(companies))
         });
         let verdicts = verdicts.collect();
         let cell = |at: usize, of: &str, beside: &[String]| {
-            let wanted = |beside: &[String]| -> Vec<(u32, &Taking)> {
-                let is_beside = |run: &Taking| {
+            let wanted = |beside: &[String]| -> Vec<(u32, &NeighbourRun)> {
+                let is_beside = |run: &NeighbourRun| {
                     run.beside.len() == beside.len() && beside.iter().all(|one| run.beside.contains(one))
                 };
                 runs().filter(|(_, run)| run.name == of && is_beside(run)).collect()
@@ -376,7 +376,7 @@ impl Matrix {
             });
             let bad = || {
                 [beside, &[]].into_iter().find_map(|beside| {
-                    let verdicts = Taking::verdicts(wanted(beside).into_iter().map(|(_, run)| run));
+                    let verdicts = NeighbourRun::verdicts(wanted(beside).into_iter().map(|(_, run)| run));
                     let worst = verdicts.against(FIGURES[at].rests_on, Claim::Compared)?;
                     let name = match beside {
                         [] => format!("{of} alone"),
@@ -587,8 +587,8 @@ mod tests {
 
     use super::*;
 
-    fn taking(name: &str, beside: &[&str], rate: f64) -> Taking {
-        Taking {
+    fn run_of(name: &str, beside: &[&str], rate: f64) -> NeighbourRun {
+        NeighbourRun {
             run: format!("{name}-{rate}"),
             step: String::new(),
             name: name.into(),
@@ -613,12 +613,12 @@ mod tests {
             .flat_map(|repeat| {
                 let rate = |rate: f64| rate * wobble(repeat);
                 [
-                    round(repeat, &["a"], vec![taking("a", &[], rate(alone[0]))]),
-                    round(repeat, &["b"], vec![taking("b", &[], rate(alone[1]))]),
+                    round(repeat, &["a"], vec![run_of("a", &[], rate(alone[0]))]),
+                    round(repeat, &["b"], vec![run_of("b", &[], rate(alone[1]))]),
                     round(
                         repeat,
                         &["a", "b"],
-                        vec![taking("a", &["b"], rate(together[0])), taking("b", &["a"], rate(together[1]))],
+                        vec![run_of("a", &["b"], rate(together[0])), run_of("b", &["a"], rate(together[1]))],
                     ),
                 ]
             })

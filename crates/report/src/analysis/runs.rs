@@ -8,7 +8,7 @@ use slob_awr::{NamePattern, Rates, RunName};
 use slob_record::Status;
 
 use super::{TableSpec, Variant};
-use crate::info::{self, AWR_COLUMNS};
+use crate::columns::{AWR_COLUMNS, did_you_mean};
 use crate::settings::set_limits;
 use slob_facts::measured::timed_events;
 use slob_facts::{Figure, Judged, Lead, figure, figure_named};
@@ -157,7 +157,7 @@ impl Metric {
             "read-write" => Ok(Self::ReadWrite),
             _ => figure_named(name)
                 .map(Self::Figure)
-                .map_err(|_| UnknownMetric { name: name.to_owned(), near: info::did_you_mean(name) }),
+                .map_err(|_| UnknownMetric { name: name.to_owned(), near: did_you_mean(name) }),
         }
     }
 

@@ -4,7 +4,8 @@ use std::ops::Deref;
 
 use itertools::Itertools;
 use serde::Serialize;
-use slob_demand::{Figure, Figures, ReplayInterval, ReplayResult, length, times};
+use slob_demand::{Figure, Figures, ReplayInterval, ReplayResult, times};
+use slob_facts::format::length;
 
 use super::PlanView;
 use super::headroom::{BESIDE, waits_chart};

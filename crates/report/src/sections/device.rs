@@ -5,6 +5,7 @@ use slob_record::{Record, SavedProbe};
 
 use super::probed::cliff_words;
 use crate::page::{Block, Column, Page};
+use slob_facts::ceiling::commits_of_device;
 use slob_facts::format::{ABSENT, Format, fixed, percent, plural, seconds, significant, size};
 use slob_facts::measured::{device_counters, device_name, ratio};
 use slob_facts::table::{Cell, Table};
@@ -59,7 +60,7 @@ pub(super) fn device(page: &mut Page, figures: &Run<'_>) {
     if figure::REDO_SYNCS_PER_S.of(figures).is_some() {
         let mean = figure::REDO_SYNC_MEAN_US.of(figures);
         let mean = mean.map(|_| format!(", each in {} on average", figure::REDO_SYNC_MEAN_US.show(figures)));
-        let share = figure::REDO_PERCENT_OF_CEILING.of(figures).zip(figure::commits_of_device(record));
+        let share = figure::REDO_PERCENT_OF_CEILING.of(figures).zip(commits_of_device(record));
         let share = share.map(|(share, (streams, per_s))| {
             let streams = plural(streams.into(), "stream");
             let (share, per_s) = (percent(share), fixed(per_s, 0));

@@ -1,6 +1,6 @@
 //! The answer of `slob probe`.
 
-use slob_facts::format::{burst_credits, fixed, plural, span};
+use slob_facts::format::{burst_credits, fixed, length, plural};
 use slob_facts::table::Table;
 use slob_host::UntilCliff;
 use slob_record::SavedProbe;
@@ -13,13 +13,13 @@ use crate::page::Page;
 
 pub(super) fn cliff_words(until: &UntilCliff, block_bytes: u32) -> String {
     let name = device::step_name(&until.step);
-    let length = span(until.iops.len() as f64);
+    let lasted = length(until.iops.len() as f64);
     let found = match (&until.bucket, &until.step.error) {
         (_, Some(error)) => format!("failed: {error}"),
         // Earlier steps spent some credits.
         (Some(bucket), None) => format!("{}.", burst_credits(bucket, block_bytes)),
         (None, None) => format!(
-            "no cliff in {length}. The volume has no burst credits, more than these, or had spent them before; or other \
+            "no cliff in {lasted}. The volume has no burst credits, more than these, or had spent them before; or other \
              programs used it meanwhile."
         ),
     };
@@ -32,8 +32,9 @@ fn chart(until: &UntilCliff, block_bytes: u32) -> Chart {
     let (x, y) = points.map(|(second, rate)| ((second as f64 + 0.5) / unit_s, Some(*rate))).unzip();
     let lines = known([Line::new("reads", Colour::Device, x, y)]);
     let (x, y) = (Axis::linear(unit, Unit::Plain), Axis::linear("reads per second", Unit::Count));
-    let cliff =
-        until.bucket.map(|bucket| (bucket.lasts_s / unit_s, format!("spent after {}", span(bucket.lasts_s))));
+    let cliff = until
+        .bucket
+        .map(|bucket| (bucket.lasts_s / unit_s, format!("spent after {}", length(bucket.lasts_s))));
     Chart {
         id: "until-cliff".into(),
         title: "Reads until burst credits are spent".into(),

@@ -46,12 +46,12 @@ impl Stamp {
 static PROGRAM: LazyLock<Option<Stamp>> = LazyLock::new(|| Stamp::of(&env::current_exe().ok()?));
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CachedRun {
     verdicts: Vec<Judged>,
     record: Record,
 }
 
-impl Kept {
+impl CachedRun {
     fn of(record: Record) -> Self {
         let verdicts = Run::of(&record).judged().to_vec();
         Self { verdicts, record: Record { series: Series::new(0, 2), ..record } }
@@ -72,7 +72,7 @@ fn read_through<T>(
     let kept = match place.as_ref().and_then(Place::kept) {
         Some(kept) => kept,
         None => {
-            let kept = Kept::of(read_record_with(path, SeriesWanted::Counts)?);
+            let kept = CachedRun::of(read_record_with(path, SeriesWanted::Counts)?);
             place.inspect(|place| place.keep(&kept));
             kept
         }
@@ -104,13 +104,13 @@ impl Place {
         Some(Self { file: cache.join(format!("{:016x}.json", hasher.finish())), made })
     }
 
-    fn kept(&self) -> Option<Kept> {
-        let (made, kept): (Made, Kept) = serde_json::from_slice(&fs::read(&self.file).ok()?).ok()?;
+    fn kept(&self) -> Option<CachedRun> {
+        let (made, kept): (Made, CachedRun) = serde_json::from_slice(&fs::read(&self.file).ok()?).ok()?;
         (made == self.made).then_some(kept)
     }
 
     /// A failure costs time only.
-    fn keep(&self, kept: &Kept) {
+    fn keep(&self, kept: &CachedRun) {
         let Some(folder) = self.file.parent() else { return };
         let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let _ = serde_json::to_vec(&(&self.made, kept)).map(|kept| output::replace(&self.file, &kept));
@@ -169,7 +169,7 @@ mod tests {
         let run = copied_run(folder.path());
         let before = verdicts(&run);
         let file = Place::of(&run, &run).unwrap().file;
-        let mut kept: (Made, Kept) = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let mut kept: (Made, CachedRun) = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         kept.0.by.bytes += 1;
         kept.1.verdicts.clear();
         for content in [serde_json::to_vec(&kept).unwrap(), b"[{}".to_vec()] {
