@@ -1,7 +1,9 @@
 //! Tables of runs, and how the records for them are read.
 
 use crate::output;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -73,6 +75,9 @@ impl Runs {
                 }
             }
         }
+        // Repeats of one run would show less noise than there is.
+        let mut seen = BTreeSet::new();
+        all.paths.retain(|path| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
         all
     }
 

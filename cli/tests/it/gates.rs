@@ -20,6 +20,18 @@ fn complete_run(folder: &Folder, flags: &str) -> Called {
 }
 
 #[test]
+fn a_run_that_is_named_twice_counts_once() {
+    let folder = Folder::loaded(1, "8M");
+    complete_run(&folder, "").success();
+    let run = folder.last_run();
+    let run = run.display();
+    let names = format!("latest {run} runs");
+    folder.slob(format!("gate {names} --require complete --require 'iops > 1'")).prints(&["in a single run"]);
+    let listed = folder.slob(format!("list {names} --columns id --csv")).success().stdout;
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+}
+
+#[test]
 fn a_gate_passes_fails_or_is_not_known_by_its_exit_code() {
     let folder = Folder::loaded(1, "8M");
     for _ in 0..2 {
