@@ -4,7 +4,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use clap_complete::ArgValueCompleter;
 use slob_campaign::is_set_by_plan;
-use slob_spec::{Group, Kind, Param};
+use slob_spec::{Group, Kind, Param, Settings};
 
 use crate::registry::{self, is_of_run};
 use crate::{completing, settings};
@@ -92,10 +92,16 @@ pub(crate) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
 
 /// The commands that a message offers get the flags of these arguments.
 pub(crate) fn offered(message: &str, matches: &ArgMatches) -> String {
-    let commands: [(&str, settings::Takes); 3] =
-        [("slob setup", is_of_setup), ("slob drop", is_common), ("slob probe", is_results_dir)];
-    settings::with_flags(message, matches, &commands)
+    settings::with_flags(message, |takes| settings::flags_for(matches, takes), &OFFERED)
 }
+
+/// The commands that a message of a plan's run offers get the plan's target and data.
+pub(crate) fn offered_by_plan(message: &str, settings: &Settings) -> String {
+    settings::with_flags(message, |takes| settings::flags_of_plan(settings, takes), &OFFERED)
+}
+
+const OFFERED: [(&str, settings::Takes); 3] =
+    [("slob setup", is_of_setup), ("slob drop", is_common), ("slob probe", is_results_dir)];
 
 pub(crate) fn is_common(param: &Param) -> bool {
     matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))

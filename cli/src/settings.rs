@@ -87,14 +87,7 @@ pub(crate) fn flags_for(matches: &ArgMatches, takes: impl Fn(&Param) -> bool) ->
         conf_file(matches).map(|file| format!(" --conf {}", output::quoted(file))).unwrap_or_default();
     for (key, value) in flags(matches) {
         let Some(param) = table.find(&key).filter(|param| takes(param)) else { continue };
-        // A target that is refused for its password, and a misspelt list of hosts, get here too.
-        let shown = match param.kind {
-            Kind::Url => value.parse().ok().map(|target: Target| target.to_string()),
-            _ => Some(value).filter(|value| param.key != "ENDPOINTS" || !value.contains('@')),
-        };
-        let Some((flag, value)) = param.flag().zip(shown) else { continue };
-        let between = if matches!(param.kind, Kind::Flag) || param.bare_flag.is_some() { '=' } else { ' ' };
-        said += &format!(" --{flag}{between}{}", output::quoted(&value));
+        said += &as_flag(param, value).unwrap_or_default();
     }
     if asks_password(matches) {
         said += &format!(" --{ASK_PASSWORD}");
@@ -102,10 +95,32 @@ pub(crate) fn flags_for(matches: &ArgMatches, takes: impl Fn(&Param) -> bool) ->
     said
 }
 
+/// The flags that stand for a plan's parameters.
+pub(crate) fn flags_of_plan(settings: &Settings, takes: &dyn Fn(&Param) -> bool) -> String {
+    let planned = settings.entries().filter(|entry| matches!(entry.origin(), Origin::Plan { .. }));
+    let taken = planned.filter(|entry| takes(entry.param()));
+    taken.filter_map(|entry| as_flag(entry.param(), entry.displayed()?)).collect()
+}
+
+fn as_flag(param: &Param, value: String) -> Option<String> {
+    // A target that is refused for its password, and a misspelt list of hosts, get here too.
+    let shown = match param.kind {
+        Kind::Url => value.parse().ok().map(|target: Target| target.to_string()),
+        _ => Some(value).filter(|value| param.key != "ENDPOINTS" || !value.contains('@')),
+    };
+    let (flag, value) = param.flag().zip(shown)?;
+    let between = if matches!(param.kind, Kind::Flag) || param.bare_flag.is_some() { '=' } else { ' ' };
+    Some(format!(" --{flag}{between}{}", output::quoted(&value)))
+}
+
 pub(crate) type Takes = fn(&Param) -> bool;
 
 /// The rooms below know no flags, and without them an offered command would work on another target.
-pub(crate) fn with_flags(message: &str, matches: &ArgMatches, commands: &[(&str, Takes)]) -> String {
+pub(crate) fn with_flags(
+    message: &str,
+    flags_for: impl Fn(&dyn Fn(&Param) -> bool) -> String,
+    commands: &[(&str, Takes)],
+) -> String {
     let completed = |part: &str| {
         let whole = |rest: &&str| rest.is_empty() || rest.starts_with(' ');
         let offered = |(command, takes): &(&str, Takes)| {
@@ -115,7 +130,7 @@ pub(crate) fn with_flags(message: &str, matches: &ArgMatches, commands: &[(&str,
                 let flag = param.flag().map(|flag| format!(" --{flag}"));
                 param.key != "SCHEMAS" && flag.is_some_and(|flag| !rest.contains(&flag))
             };
-            let flags = flags_for(matches, |param| takes(param) && is_missing(param));
+            let flags = flags_for(&|param| takes(param) && is_missing(param));
             Some(format!("{command}{flags}{rest}"))
         };
         commands.iter().find_map(offered).unwrap_or_else(|| part.to_owned())

@@ -30,7 +30,7 @@ use super::measuring::{Extras, Quiet, ended_of, measure_member};
 use super::searches::{Pace, find_headroom};
 use super::together::{End, measure_together};
 use crate::failure::{Failure, INTERRUPTED, Outcome, strict_code};
-use crate::flags::STRICT;
+use crate::flags::{STRICT, offered_by_plan};
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 
@@ -332,16 +332,17 @@ struct Runs {
 
 impl Conductor for Runs {
     fn measure(&mut self, step: &Step, members: &[Member]) -> (Option<String>, Ended) {
-        let result = match (members, &self.search) {
-            ([Member { name: None, settings }], Some((goal, demand))) => {
-                search(settings, goal, demand, &self.stop)
-            }
-            ([Member { name: None, settings }], None) => {
-                measure_member(settings, Extras::default(), &self.stop, &mut Quiet::new(), "")
-            }
-            _ => return self.measure_together(step, members),
+        let [Member { name: None, settings }] = members else { return self.measure_together(step, members) };
+        let result = match &self.search {
+            Some((goal, demand)) => search(settings, goal, demand, &self.stop),
+            None => measure_member(settings, Extras::default(), &self.stop, &mut Quiet::new(), ""),
         };
-        ended_of(result)
+        match ended_of(result) {
+            (run, Ended::Failed { error }) => {
+                (run, Ended::Failed { error: offered_by_plan(&error, settings) })
+            }
+            ended => ended,
+        }
     }
 
     fn on_event(&mut self, event: &Event<'_>) {
@@ -424,7 +425,11 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &slob_campaign::End) -> 
     let stopped = end.stopped.iter();
     let mut reasons: Vec<String> =
         stopped.map(|(variant, error)| format!("variant {variant} was left out: {error}")).collect();
-    reasons.extend(end.given_up.iter().map(|key| format!("{key} failed as often as the plan allows")));
+    let more = match end.given_up.len() {
+        0 | 1 => String::new(),
+        all => format!(" and {} more", all - 1),
+    };
+    reasons.extend(end.given_up.first().map(|key| format!("{key}{more} failed as often as the plan allows")));
     Err(failed!(
         "{done} of {of} {what} are done; {}; {again}, --retry-failed retries those that failed",
         reasons.join("; ")

@@ -138,6 +138,17 @@ fn hooks_switch_variants_and_a_failed_one_stops_its_variant_alone() {
 }
 
 #[test]
+fn a_plan_without_its_data_offers_the_load_of_its_own_target() {
+    let folder = Folder::loaded(1, "8M");
+    let settings = "settings = { SCALE = \"8M\", RUN_TIME = 1, WARMUP = 0 }";
+    let variant = "[[variant]]\nname = \"a\"\ntarget = \"sqlite:./d\"";
+    let plan =
+        format!("name = \"c\"\ndirectory = \"c\"\nrepeats = 2\nsessions = [2]\n{settings}\n{variant}\n");
+    let given_up = "a/read/2x1/1 and 1 more failed as often as the plan allows";
+    carry_out(&folder, &plan).fails(3, &["`slob setup --target sqlite:./d", "--scale 8M", given_up]);
+}
+
+#[test]
 fn a_failed_run_is_made_again_and_stays_visible() {
     let folder = Folder::new();
     folder.script("once.sh", "#!/bin/sh\n[ \"$1\" != post ] || [ -f second ] || { touch second; exit 1; }\n");
