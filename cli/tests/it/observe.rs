@@ -329,3 +329,13 @@ fn descendant(pid: u32, name: &str) -> Option<u32> {
     let comm = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     descendants(pid).into_iter().find(|pid| comm(pid).trim() == name)
 }
+
+#[test]
+fn physical_says_why_the_device_is_not_known() {
+    let folder = Folder::new();
+    let run = "run --target null: --work-loop 5 --warmup 0 --json";
+    let record = folder.slob(run).json();
+    let why = "the server does not say where they are";
+    assert_contains(record["host"]["device_note"].as_str().unwrap(), &[why]);
+    folder.slob("report latest").prints(&[why]);
+}

@@ -259,6 +259,10 @@ fn without_rights_a_run_goes_on_and_says_what_a_trace_needs() {
     assert!(record["trace"].is_null());
     let remedy = "run as root, or with CAP_BPF and CAP_PERFMON";
     assert_contains(&record["notes"].to_string(), &["were not traced", remedy]);
+    assert_contains(
+        &String::from_utf8_lossy(&output.stderr),
+        &["warning: Reads and writes were not traced", remedy],
+    );
 }
 
 #[test]

@@ -307,16 +307,17 @@ fn missing_counters(endpoints: &[EndpointRecord], snapshots: Option<(&Snapshot, 
 /// This host stands in if none of the database's was observed.
 fn host(topology: &Topology, hosts: &HostsInterval) -> HostRecord {
     let device = topology.device().cloned();
-    let missing = topology.servers.first().and_then(|server| server.found.as_ref().err());
+    let server = topology.servers.first().map(|server| &server.found);
     HostRecord {
         info: host_info(topology),
         cpu: hosts.host_cpu(),
         others_cpu_s: hosts.others_cpu_s(),
         load_1m: hosts.load_1m(),
-        device_note: match (&device, missing) {
+        device_note: match (&device, server) {
             (Some(device), _) => device.note.clone(),
-            (None, None) => Some("The device behind the data could not be found.".into()),
-            (None, Some(missing)) => Some(format!("The server was not seen: {missing}.")),
+            (None, Some(Err(missing))) => Some(format!("The server was not seen: {missing}.")),
+            (None, Some(Ok(found))) if !found.lacking.is_empty() => Some(found.lacking.join(" ")),
+            (None, _) => Some("The device behind the data could not be found.".into()),
         },
         device: device.map(|device| DeviceRecord { device, counters: hosts.device() }),
     }

@@ -48,7 +48,7 @@ pub trait RunObserver {
 
 #[derive(Clone, Debug)]
 pub enum RunEvent<'a> {
-    /// Figures will not be the storage's; the text says what helps.
+    /// Figures will not be the storage's, or lack what was asked for; the text says what helps.
     Warning(&'a str),
     /// All checks passed.
     Connecting {

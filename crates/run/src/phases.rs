@@ -109,6 +109,9 @@ impl<'a, 'b> Phases<'a, 'b> {
         }
         let notes =
             self.sampler.hosts.trace(self.timeline.prepared.server.block_bytes, self.timeline.context.stop);
+        for note in &notes {
+            self.timeline.observer.on_run(&RunEvent::Warning(note));
+        }
         let is_traced = notes.is_empty();
         self.measured.notes.extend(notes);
         is_traced
