@@ -192,7 +192,7 @@ impl Profile {
         if figures.get(Figure::Commits).is_none() {
             notes.push("The profile does not know commits: a plan for it has no UPDATEs.".to_owned());
         }
-        notes.extend(bad.iter().map(|bad| format!("Of the run that was profiled {}.", bad.words())));
+        notes.extend(bad.iter().map(|bad| format!("In the run that was profiled, {}.", bad.words())));
         let factor = choice.grow * choice.peak_factor.unwrap_or(1.0);
         if let Some(peak) = choice.peak_factor {
             notes.push(format!("Rates are {peak} times the interval's mean, as --peak-factor says."));

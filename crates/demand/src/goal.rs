@@ -128,7 +128,7 @@ impl Goal {
             Question::Physical => "--count-cached counts its reads nevertheless",
             _ => "profile another run, or choose another interval with --at",
         };
-        Some(format!("of the run that was profiled {}; {remedy}", bad.words()))
+        Some(format!("in the run that was profiled, {}; {remedy}", bad.words()))
     }
 }
 
