@@ -666,6 +666,7 @@ mod tests {
                 plan: ProbePlan::new("."),
                 steps: vec![step],
                 until_cliff: None,
+                limits: None,
                 interrupted: false,
             });
             check.map(|check| (check.grade, check.finding)).unwrap()
@@ -687,6 +688,7 @@ mod tests {
                 plan: ProbePlan::new("."),
                 steps: vec![],
                 until_cliff: None,
+                limits: None,
                 interrupted: false
             }),
             None

@@ -15,6 +15,7 @@ mod sessions;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -29,7 +30,7 @@ use self::result::{Measured, cpu_since};
 use self::scratch::{Random, Scratch};
 pub use self::sessions::BlockTransfer;
 use self::sessions::Order;
-use crate::{Device, HostError, free_space, own_cpu};
+use crate::{Device, Group, HostError, free_space, own_cpu};
 
 const FILL_BYTES: u64 = 1 << 20;
 
@@ -209,8 +210,14 @@ pub fn run_probe(
     stop: &AtomicBool,
 ) -> Result<ProbeResult, HostError> {
     plan.check()?;
-    let mut result =
-        ProbeResult { plan: plan.clone(), steps: Vec::new(), until_cliff: None, interrupted: false };
+    let limits = Group::of_process(process::id()).map(|group| group.limits());
+    let mut result = ProbeResult {
+        plan: plan.clone(),
+        steps: Vec::new(),
+        until_cliff: None,
+        limits: limits.filter(|limits| !limits.io.is_empty() || limits.cpus.is_some()),
+        interrupted: false,
+    };
     let (file, filled) = match plan.is_durable_only() {
         true => (Scratch::create(&plan.dir)?, None),
         false => filled(plan, event, stop).map(|(file, step)| (file, Some(step)))?,

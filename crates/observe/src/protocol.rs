@@ -310,7 +310,8 @@ mod tests {
         let bucket = TokenBucket { burst_per_s: 3000.0, base_per_s: 300.0, lasts_s: 2000.0, credits: 5.4e6 };
         let until_cliff =
             Some(UntilCliff { step: step.clone(), iops: vec![3000.0, 300.0], bucket: Some(bucket) });
-        let result = Box::new(ProbeResult { plan, steps: vec![step], until_cliff, interrupted: true });
+        let result =
+            Box::new(ProbeResult { plan, steps: vec![step], until_cliff, limits: None, interrupted: true });
         returns(&[
             Reply::Found(Box::new(found)),
             Reply::NotFound("a reason".into()),

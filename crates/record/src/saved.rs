@@ -81,7 +81,12 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
         best.result.steps.extend(steps.map(|step| ProbeStep { note: note.clone(), ..step }));
     }
     if best.result.until_cliff.is_none() {
-        let others = fitting.iter().filter(|probe| recent(probe) && probe.result.until_cliff.is_some());
+        // A limit on another probe's I/O is no property of the volume, and an interrupted search finds no absence.
+        let is_volumes = |result: &ProbeResult| {
+            let found = result.until_cliff.as_ref().map(|until| until.bucket.is_some());
+            result.limits.is_none() && found.is_some_and(|found| found || !result.interrupted)
+        };
+        let others = fitting.iter().filter(|probe| recent(probe) && is_volumes(&probe.result));
         best.result.until_cliff =
             others.max_by_key(|probe| probe.taken).and_then(|probe| probe.result.until_cliff.clone());
     }
@@ -150,7 +155,7 @@ fn saved<T: DeserializeOwned>(folder: &Path) -> impl Iterator<Item = T> {
 mod tests {
     use super::*;
     use serde_json::json;
-    use slob_host::{DurableWrite, ProbePlan, StepKind};
+    use slob_host::{DurableWrite, GroupLimits, ProbePlan, StepKind, UntilCliff};
     use slob_stats::Histogram;
 
     fn device() -> Device {
@@ -170,7 +175,13 @@ mod tests {
             taken: taken.parse().unwrap(),
             host: "h".into(),
             device: Some(device()),
-            result: slob_host::ProbeResult { plan, steps, until_cliff: None, interrupted: false },
+            result: slob_host::ProbeResult {
+                plan,
+                steps,
+                until_cliff: None,
+                limits: None,
+                interrupted: false,
+            },
         }
     }
 
@@ -247,6 +258,28 @@ mod tests {
             (None, Some((4, 1.0)))
         );
         assert!(other.plan.is_durable_only());
+    }
+
+    #[test]
+    fn a_cliff_of_a_limited_or_interrupted_probe_is_not_the_volumes() {
+        let best = probe("2026-11-20T10:00:00Z", true, 1e5);
+        let mut limited = probe("2026-11-21T10:00:00Z", true, 1e3);
+        let step = limited.result.steps[0].clone();
+        limited.result.until_cliff = Some(UntilCliff { step, iops: vec![1e3, 1e2], bucket: None });
+        let mut free = limited.clone();
+        free.taken = "2026-11-20T11:00:00Z".parse().unwrap();
+        let io = vec!["8:0 riops=1000".to_owned()];
+        limited.result.limits = Some(GroupLimits { io, ..GroupLimits::default() });
+        let folder = tempfile::tempdir().unwrap();
+        let latest = || latest_probe(folder.path(), "h", &device(), 8192).unwrap().result.until_cliff;
+        let mut interrupted = free.clone();
+        interrupted.taken = "2026-11-20T12:00:00Z".parse().unwrap();
+        interrupted.result.interrupted = true;
+        let unfit = [&best, &limited, &interrupted];
+        unfit.iter().for_each(|probe| drop(save_probe(folder.path(), probe).unwrap()));
+        assert_eq!(latest(), None);
+        save_probe(folder.path(), &free).unwrap();
+        assert_eq!(latest(), free.result.until_cliff);
     }
 
     #[test]

@@ -94,6 +94,7 @@ fn damaged_probes_do_no_harm() {
         plan: ProbePlan::new("/data"),
         steps: Vec::new(),
         until_cliff: None,
+        limits: None,
         interrupted: false,
     };
     let taken = Timestamp::UNIX_EPOCH;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use slob_stats::Histogram;
 
 use super::{DurableWrite, ProbePlan, StepKind, StepPlan, UntilCliff};
-use crate::{CpuSplit, DeviceCounters, own_cpu};
+use crate::{CpuSplit, DeviceCounters, GroupLimits, own_cpu};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeResult {
@@ -14,6 +14,9 @@ pub struct ProbeResult {
     /// Absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_cliff: Option<UntilCliff>,
+    /// Of the control group of the probe, if it limits CPUs or I/O; absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<GroupLimits>,
     /// The last step is then cut short, and others are missing.
     pub interrupted: bool,
 }
@@ -71,7 +74,7 @@ impl ProbeResult {
         };
         let durable = |step: &&ProbeStep| step.kind.durable().is_some();
         let steps = self.steps.iter().filter(durable).cloned().collect();
-        Self { plan, steps, until_cliff: None, interrupted: self.interrupted }
+        Self { plan, steps, until_cliff: None, limits: self.limits.clone(), interrupted: self.interrupted }
     }
 
     pub fn clean_steps(&self) -> impl Iterator<Item = (&ProbeStep, &StepFigures)> {
@@ -213,7 +216,7 @@ mod tests {
     }
 
     fn result(steps: Vec<ProbeStep>) -> ProbeResult {
-        ProbeResult { plan: ProbePlan::new("/x"), steps, until_cliff: None, interrupted: false }
+        ProbeResult { plan: ProbePlan::new("/x"), steps, until_cliff: None, limits: None, interrupted: false }
     }
 
     #[test]

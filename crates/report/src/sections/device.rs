@@ -6,7 +6,7 @@ use slob_record::{Record, SavedProbe};
 use super::probed::cliff_words;
 use crate::page::{Block, Column, Page};
 use slob_facts::ceiling::commits_of_device;
-use slob_facts::format::{ABSENT, Format, fixed, percent, plural, seconds, significant, size};
+use slob_facts::format::{ABSENT, Format, fixed, limits, percent, plural, seconds, significant, size};
 use slob_facts::measured::{device_counters, device_name, ratio};
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Figure, Run, figure};
@@ -114,6 +114,9 @@ pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
     };
     let taken = probe.taken.strftime("%Y-%m-%d %H:%M UTC");
     page.paragraph(&format!("Probed on {taken} in {}{of_file}.", plan.dir.display()));
+    if let Some(group) = &probe.result.limits {
+        page.paragraph(&format!("These figures may be those of the probe's own limits: {}.", limits(group)));
+    }
     let (durable, others): (Vec<_>, Vec<_>) =
         probe.result.steps.iter().partition(|step| step.kind.durable().is_some());
     if !others.is_empty() {

@@ -87,6 +87,7 @@ impl Answer for SavedProbe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_host::GroupLimits;
     use slob_stats::TokenBucket;
     use slob_testing::records;
 
@@ -114,6 +115,17 @@ mod tests {
         assert!(!probe(None).html().contains("spent after"));
         let json = probe(Some(bucket)).json().unwrap();
         assert_eq!(serde_json::from_str::<SavedProbe>(&json).unwrap(), probe(Some(bucket)));
+    }
+
+    #[test]
+    fn a_probe_says_the_limits_of_its_own_control_group() {
+        let mut probe = probe(None);
+        assert!(!probe.text(None).contains("own limits"));
+        let io = vec!["8:0 riops=3000".to_owned()];
+        probe.result.limits = Some(GroupLimits { io, path: "/g".into(), ..GroupLimits::default() });
+        for view in [probe.text(None), probe.html()] {
+            assert!(view.contains("own limits: I/O 8:0 riops=3000"), "{view}");
+        }
     }
 
     #[test]
