@@ -84,7 +84,8 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
         // A limit on another probe's I/O is no property of the volume, and an interrupted search finds no absence.
         let is_volumes = |result: &ProbeResult| {
             let found = result.until_cliff.as_ref().map(|until| until.bucket.is_some());
-            result.limits.is_none() && found.is_some_and(|found| found || !result.interrupted)
+            let has_io_limits = result.limits.as_ref().is_some_and(|limits| !limits.io.is_empty());
+            !has_io_limits && found.is_some_and(|found| found || !result.interrupted)
         };
         let others = fitting.iter().filter(|probe| recent(probe) && is_volumes(&probe.result));
         best.result.until_cliff =
