@@ -51,7 +51,7 @@ fn a_run_whose_bound_holds_goes_on_to_its_end() {
     assert_eq!(record["status"]["state"], "completed");
     assert!(!record["notes"].to_string().contains("ABORT_ON"), "{}", record["notes"]);
     // The null engine times no reads.
-    folder.slob("run --target null: --scale 8M --run-time 2 --abort-on 'read-p99 > 1ms for 1s'").success();
+    folder.slob("run --target null: --rate 9 --run-time 2 --abort-on 'read-p99 > 1ms for 1s'").success();
     let notes = folder.last_record()["notes"].to_string();
     assert!(
         notes.contains("ABORT_ON watched nothing by 'physical_read_p99_us > 1.00 ms for 1 s'"),

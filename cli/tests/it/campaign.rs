@@ -45,7 +45,7 @@ directory = "c"
 sessions = ["1x1", "1x2", "1x4"]
 models = ["read"]
 repeats = 2
-settings = { RUN_TIME = 1, WARMUP = 0 }
+settings = { RUN_TIME = 1, WARMUP = 0, RATE = 100 }
 variant = [{ name = "direct" }, { name = "buffered", settings = { BUFFERED = true } }]
 "#;
 
@@ -96,7 +96,7 @@ fn a_changed_plan_is_refused_unless_it_is_amended(folder: &Folder) {
     assert!(text.contains("direct,2,2,") && !text.contains("direct,4,"), "{text}");
 }
 
-const SHORT: &str = "directory = \"c\"\nsettings = { TARGET = \"null:\", RUN_TIME = 1, WARMUP = 0 }\n\
+const SHORT: &str = "directory = \"c\"\nsettings = { TARGET = \"null:?latency_us=1000\", RUN_TIME = 1, WARMUP = 0 }\n\
                      models = [\"all\"]\n[[model]]\nname = \"all\"\nmetric = \"operations_per_s\"\n";
 
 #[test]

@@ -84,7 +84,7 @@ fn profiles_campaigns_and_variants_are_offered() {
 fn the_schemas_of_the_last_runs_are_offered() {
     let folder = Folder::new();
     for schemas in ["2", "12", "2"] {
-        folder.slob(format!("run --target null: --warmup 0 --run-time 1 -s {schemas}")).success();
+        folder.slob(format!("run --target null: --rate 9 --warmup 0 --run-time 1 -s {schemas}")).success();
     }
     for words in ["run ''", "run -s ''", "saturate --schemas ''"] {
         assert_eq!(offered(&folder, words), ["2", "12"], "{words}");
@@ -97,7 +97,7 @@ fn the_schemas_of_the_last_runs_are_offered() {
 fn a_run_under_way_is_offered_for_a_mark_and_one_that_ended_is_not() {
     let folder = with_two_runs("runs");
     assert_eq!(offered(&folder, "mark --run ''"), [""; 0]);
-    let run = folder.start("run --target null: --warmup 0 --run-time 30");
+    let run = folder.start("run --target null:?latency_us=1000 --warmup 0 --run-time 30");
     let found = until(|| {
         let found = offered(&folder, "mark --run ''");
         if found.is_empty() { Err("no run is offered".to_owned()) } else { Ok(found) }

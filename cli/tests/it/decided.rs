@@ -75,7 +75,7 @@ fn what_the_most_runs_do_not_decide_is_not_known() {
 #[test]
 fn ctrl_c_keeps_the_runs_and_the_same_command_goes_on() {
     let folder = Folder::new();
-    let run = "run --target null: --warmup 0 --run-time 1 --update-pct 0";
+    let run = "run --target null:?latency_us=1000 --warmup 0 --run-time 1 --update-pct 0";
     folder.slob(format!("{run} --repeat 2 --name before")).success();
     let (question, mut names) =
         ("--until-decided 'operations_per_s 0 %'", (1..).map(|n| format!("after{n}")));

@@ -19,7 +19,7 @@ fn mark(folder: &Folder, words: &str) -> String {
 fn a_mark_is_in_the_record_the_series_and_the_reports() {
     let folder = Folder::new();
     folder.slob("mark nobody there").refused(&["no run is under way in runs; --results-dir"]);
-    let mut run = folder.start("run --target null: --warmup 0 --run-time 12");
+    let mut run = folder.start("run --target null:?latency_us=1000 --warmup 0 --run-time 12");
     let said = mark(&folder, r#"rebalance '"one"' begins"#);
     std::thread::sleep(Duration::from_millis(1500));
     mark(&folder, "--run run 'rebalance <done>'");
@@ -42,7 +42,7 @@ fn a_mark_is_in_the_record_the_series_and_the_reports() {
 #[test]
 fn the_external_script_marks_without_being_told_where() {
     let folder = Folder::new();
-    let arguments = "--target null: --warmup 0 --run-time 1 --external-script ./marks.sh";
+    let arguments = "--target null:?latency_us=1000 --warmup 0 --run-time 1 --external-script ./marks.sh";
     // `end` comes when the run is over: then there is nothing to mark.
     let marks = format!("[ \"$1\" != end ] || exit 0\ncd / && exec {SLOB} mark \"script $1\"\n");
     folder.script("marks.sh", &format!("#!/bin/sh\n{marks}"));

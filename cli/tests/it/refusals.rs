@@ -167,7 +167,7 @@ fn conf_shows_values_origins_and_writes_a_file_that_reads_back() {
 #[test]
 fn mistakes_have_messages_that_help() {
     let folder = Folder::new();
-    folder.slob("run --target null: --run-time 1 --warmup 0 --name once").success();
+    folder.slob("run --target null:?latency_us=1000 --run-time 1 --warmup 0 --name once").success();
     let runs =
         format!("{}/runs holds 1 run; `slob list`", fs::canonicalize(folder.path()).unwrap().display());
     let mistakes: [(&str, i32, &[&str]); 103] = [

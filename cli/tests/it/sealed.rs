@@ -9,7 +9,7 @@ use slob_testing::available;
 
 use crate::common::{Folder, SAVED};
 
-const RUN: &str = "run --target null: --run-time 1 --warmup 0";
+const RUN: &str = "run --target null:?latency_us=1000 --run-time 1 --warmup 0";
 
 fn verified(folder: &Folder, run: &str) -> String {
     folder.slob(format!("verify --run {run}")).success().stdout
@@ -76,7 +76,7 @@ fn records_of_an_older_release_and_an_interrupted_run_are_not_accused() {
         assert!(text.contains("unknown  the record has no digest"), "{text}");
     }
     folder
-        .shell("timeout --preserve-status -s INT 2 $0 run --target null: --run-time 20 --warmup 0")
+        .shell("timeout --preserve-status -s INT 2 $0 run --target null:?latency_us=1000 --run-time 20 --warmup 0")
         .exits(130);
     let text = verified(&folder, "latest");
     assert!(text.contains("agrees   the run was interrupted") && !text.contains("unknown"), "{text}");

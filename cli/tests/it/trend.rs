@@ -7,7 +7,7 @@ use crate::common::{Folder, assert_contains, unwrapped};
 /// One record 40 times, an hour apart; from the 26th on with a fifth less work, on another kernel.
 fn with_history() -> Folder {
     let folder = Folder::new();
-    folder.slob("run --target null: --run-time 1 --warmup 0 --results-dir one").success();
+    folder.slob("run --target null:?latency_us=1000 --run-time 1 --warmup 0 --results-dir one").success();
     let record = folder.slob("show latest --results-dir one").json();
     for at in 0_u32..40 {
         let mut record = record.clone();

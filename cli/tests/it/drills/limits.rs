@@ -112,7 +112,7 @@ fn too_little_memory_is_said_and_leaves_nothing_behind() {
 fn thousands_of_sessions_are_all_measured() {
     let folder = Folder::new();
     let many = times(1024, 4096);
-    let record = folder.run_json(format!("--target null: -s 1 -t {many} --run-time 3 --warmup 1"));
+    let record = folder.run_json(format!("--target null:?latency_us=100000 -s 1 -t {many} --run-time 2"));
     let sessions = record["sessions"].as_array().unwrap();
     assert_eq!(sessions.len(), many);
     assert!(sessions.iter().all(|session| session["whole_window"] == true && session["error"].is_null()));
@@ -126,7 +126,7 @@ fn overlapping_and_killed_runs_leave_the_priority_of_the_session_alone() {
     let Some(bench) = postgres(Version::V15, &[("max_connections", "60")]) else { return };
     bench.setup(1, "8M");
     let same = || assert_eq!(fs::read_to_string(AUTOGROUP).unwrap(), before);
-    let run = || bench.folder.start_run("-t 20 --warmup 0 --run-time 60");
+    let run = || bench.folder.start_run("-t 20 --rate 100 --warmup 0 --run-time 60");
     let (first, second) = (run(), run());
     same();
     signal(&first, Signal::INT);
@@ -141,8 +141,8 @@ fn too_few_connections_are_refused_and_many_sessions_work() {
     let Some(mut bench) = postgres(Version::V15, &[("max_connections", "20")]) else { return };
     bench.load("--scale 1024 1");
     let many = times(50, 1000);
-    let run = format!("run --target {} -s 1 -t {many} --scale 1024 --warmup 1", bench.target);
-    let run = format!("{run} --run-time 3 --update-pct 10 --work-unit 4");
+    let run = format!("run --target {} -s 1 -t {many} --scale 1024 --warmup 0", bench.target);
+    let run = format!("{run} --run-time 2 --rate 500 --update-pct 10 --work-unit 4");
     bench.folder.slob(&run).refused(&["max_connections"]);
     bench.server.configure(&[("max_connections", "1100")]).unwrap();
     bench.server.restart();

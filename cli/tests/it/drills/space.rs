@@ -267,7 +267,7 @@ fn a_load_into_a_full_data_folder_of_mariadb_resumes() {
 fn what_is_written_on_a_full_disk_leaves_nothing_and_names_its_file() {
     let Some(disk) = Disk::mount_or_skip(8) else { return };
     let folder = Folder::new();
-    folder.slob("run --target null: --warmup 0 --run-time 1").success();
+    folder.slob("run --target null:?latency_us=1000 --warmup 0 --run-time 1").success();
     let report = awr_fixture("awr_12201.txt");
     disk.fill();
     let place = disk.path().display();
