@@ -57,7 +57,7 @@ fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     let by_pid = format!("pid:{pid}");
     let named = run(&bench.folder, None, format!("--run-time 2 --observe {by_pid}")).json();
     assert_seen(&named, &by_pid);
-    let far = run(&bench.folder, Some(&sshd), "--run-time 2 --observe ssh:localhost").json();
+    let far = run(&bench.folder, Some(&sshd), "--run-time 2 --rate 50 --observe ssh:localhost").json();
     assert_seen(&far, "ssh:localhost");
     for other in [&named, &far] {
         assert_eq!(other["observed"][0]["process"].to_string(), pid);
@@ -227,7 +227,7 @@ fn an_observer_is_started_again(
     let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB")]) else { return };
     bench.setup(1, "16M");
     sshd.install("slob", Path::new(SLOB));
-    let line = format!("run --plain --json -t 2 --run-time {run_s} --observe ssh:localhost");
+    let line = format!("run --plain --json -t 2 --rate 50 --run-time {run_s} --observe ssh:localhost");
     let mut child = at_work(bench.folder.command(line).env("PATH", sshd.search_path()));
     let mut stdout = child.stdout.take().unwrap();
     let reading = thread::spawn(move || {
@@ -272,7 +272,7 @@ fn figures_of_an_observer_that_lies_are_absent_with_a_note() {
     let backwards = "value['cpu']['user_s'] += 50 if value['at_s'] < first['at_s'] + 0.5 else 0";
     for (lie, words) in [(half_speed, "its clock went on by"), (backwards, "its CPU time went back by")] {
         install_liar(&sshd, lie);
-        let called = run(&bench.folder, Some(&sshd), "--run-time 2 --observe ssh:localhost");
+        let called = run(&bench.folder, Some(&sshd), "--run-time 2 --rate 50 --observe ssh:localhost");
         let bent = assert_complete(called, &["is not believed", words, "its figures are missing"]);
         assert!(bent["host"]["cpu"].is_null() && bent["db_cpu"].is_null(), "{bent}");
         assert!(bent["host"]["device"]["counters"].is_null(), "{}", bent["host"]);

@@ -40,21 +40,21 @@ fn counts_equal_the_plan<S: TestServer>(
     place: &str,
     counts: ServerCounts<'_>,
 ) -> Vec<Value> {
-    bench.setup(4, "8M");
+    bench.setup(2, "8M");
     let equal_the_plan = |(flags, updates, scans): (&str, u64, u64)| {
         let before = counts();
-        let fixed = format!("-s 4 -t 2 --work-loop 500 --work-unit 5 --loop {place}");
+        let fixed = format!("-s 2 -t 2 --work-loop 500 --work-unit 5 --loop {place}");
         let record = bench.run(format!("{fixed} {flags}"));
         let selects = 100 - updates - scans;
         for (kind, percent, blocks) in [("update", updates, 5), ("scan", scans, 64), ("select", selects, 5)] {
-            let planned = 40 * percent;
+            let planned = 20 * percent;
             let counted = (operations(&record, kind), rows(&record, kind));
             assert_eq!(counted, (planned, planned * blocks), "{flags}");
         }
         // The server counts conflicts that were repeated too.
         let conflicts: HashMap<String, i64> =
             serde_json::from_value(record["conflicts"].clone()).unwrap_or_default();
-        let planned = 40 * updates.cast_signed();
+        let planned = 20 * updates.cast_signed();
         let most = planned + conflicts.values().sum::<i64>();
         // PostgreSQL publishes a session's work when the session ends.
         until(|| {
@@ -75,7 +75,7 @@ fn counts_equal_the_plan<S: TestServer>(
 fn each_second_of_many_sessions_is_accounted_and_each_session_works() {
     let Some(bench) = postgres(Version::V15, &[]) else { return };
     bench.setup(1, "8M");
-    let record = bench.run("-s 1 -t 64 --run-time 3 --update-pct 0 --scan-pct 0 --work-unit 16");
+    let record = bench.run("-s 1 -t 64 --run-time 2 --update-pct 0 --scan-pct 0 --work-unit 16");
     let (sessions, window_s) = (record["sessions"].as_array().unwrap(), &record["window"]["seconds"]);
     let us = |session: &Value| {
         ["busy_us", "idle_us", "waiting_us"].map(|part| session[part].as_f64().unwrap()).iter().sum::<f64>()
