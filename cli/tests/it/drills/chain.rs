@@ -244,7 +244,7 @@ fn operations_per_s(record: &Value) -> f64 {
 fn searched(place: &Place) {
     let flags = "--calibration 2s --warmup 0 --json";
     let of_server = match place.bench {
-        Some(_) => format!("--by commits {}", place.sound.replace("--warmup 1", "")),
+        Some(_) => format!("--by commits --grow 0.2 {}", place.sound.replace("--warmup 1", "")),
         None => String::new(),
     };
     let headroom =
