@@ -45,7 +45,7 @@ fn records_fit_the_schema_however_the_run_ended() {
     assert!(std::fs::read_to_string(folder.at("probe.html")).unwrap().contains("id=\"until-cliff\""));
     let alone = folder.slob("probe . --seconds 0.1 --durable only").prints(&["16 x 8.0 KiB", "Flushes/s"]);
     assert!(!alone.stdout.contains("random read"), "{}", alone.stdout);
-    let completed = folder.run_json("-s 2 --update-pct 20 --scan-pct 10 --run-time 2");
+    let completed = folder.run_json("-s 2 --update-pct 20 --scan-pct 10 --run-time 1");
     assert_eq!(completed["status"]["state"], "completed");
     fits(&schema, &completed);
     let steady = "--until-steady --steady-window 1 --steady-tolerance 50";
@@ -66,13 +66,13 @@ fn records_fit_the_schema_however_the_run_ended() {
     let (hot, think) = (&failed["workload"]["hot_spot"], &failed["workload"]["think_time"]);
     assert_eq!((&hot["every"], &think["every"], &think["max_us"]), (&3.into(), &7.into(), &500_000.into()));
     fits(&schema, &failed);
-    let mut child = folder.start_run("--target null: --run-time 60 --name stopped");
+    let mut child = folder.start_run("--target null:?latency_us=1000 --run-time 60 --name stopped");
     signal(&child, Signal::INT);
     child.wait().unwrap();
     let interrupted = folder.last_record();
     assert_eq!(interrupted["status"]["state"], "interrupted");
     fits(&schema, &interrupted);
-    folder.slob("run --target null: --run-time 60 --abort-on 'operations_per_s > 0 for 1s'").exits(1);
+    folder.slob("run --target null: --rate 9 --run-time 9 --abort-on 'operations_per_s > 0 for 1s'").exits(1);
     let aborted = folder.last_record();
     assert_eq!(aborted["status"]["state"], "aborted");
     fits(&schema, &aborted);
@@ -117,7 +117,7 @@ const READ_HLOG: &str = include_str!("scripts/hlog.py");
 fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
     let Some(reader) = readers() else { return };
     let folder = Folder::loaded(2, "8M");
-    let record = folder.run_json("-s 2 --run-time 4 --update-pct 10 --cache-mb 1");
+    let record = folder.run_json("-s 2 --rate 400 --run-time 4 --update-pct 10 --cache-mb 1");
     let path = folder.at("run.hlog");
     folder.slob("export latest --hlog -o run.hlog").success();
     let read = python(&reader, READ_HLOG, &path);
