@@ -221,6 +221,9 @@ pub(crate) fn fetched(target: &str) -> Result<Results, Failure> {
     let version = checked(version, &place)?;
     let folder = cache(&place)?;
     let runs = board.query("listing its runs", "SELECT id, digest FROM slob_runs ORDER BY id", &[])?;
+    if runs.is_empty() {
+        return Err(usage!("{place}: it has no runs; `slob publish --to {place}` publishes some"));
+    }
     let mut ids = BTreeSet::new();
     for run in &runs {
         let [Value::Text(id), Value::Text(digest)] = run.as_slice() else { continue };
@@ -263,7 +266,7 @@ pub(crate) fn fetched(target: &str) -> Result<Results, Failure> {
     if version >= HAS_FOLDERS {
         write_folders(board.as_mut(), &place, &folder, folders.path())?;
     }
-    Ok(Results::of_board(folder, folders))
+    Ok(Results::of_board(folder, folders, place))
 }
 
 fn write_folders(board: &mut dyn Board, place: &str, runs: &Path, folders: &Path) -> Result<(), Failure> {

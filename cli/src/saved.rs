@@ -9,8 +9,8 @@ use tempfile::TempDir;
 /// A results folder, or one with the runs of a board.
 pub(crate) struct Results {
     folder: PathBuf,
-    /// The published folders of a board; removed at the end.
-    folders: Option<TempDir>,
+    /// The published folders of a board, removed at the end, and its address.
+    board: Option<(TempDir, String)>,
 }
 
 impl Deref for Results {
@@ -23,20 +23,20 @@ impl Deref for Results {
 
 impl From<&Path> for Results {
     fn from(folder: &Path) -> Self {
-        Self { folder: folder.to_path_buf(), folders: None }
+        Self { folder: folder.to_path_buf(), board: None }
     }
 }
 
 impl Results {
-    pub(crate) fn of_board(folder: PathBuf, folders: TempDir) -> Self {
-        Self { folder, folders: Some(folders) }
+    pub(crate) fn of_board(folder: PathBuf, folders: TempDir, place: String) -> Self {
+        Self { folder, board: Some((folders, place)) }
     }
 
     /// Where a name leads if it is a path. On a board its last part is that of a published folder: a folder of this machine, which
     /// others do not have, is never read in its place.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        match &self.folders {
-            Some(folders) if self.is_elsewhere(name) => folders.path().join(last_part(name)),
+        match &self.board {
+            Some((folders, _)) if self.is_elsewhere(name) => folders.path().join(last_part(name)),
             _ => PathBuf::from(name),
         }
     }
@@ -46,18 +46,34 @@ impl Results {
         let folder = self.path(name);
         match self.is_elsewhere(name) {
             true if folder.is_dir() => list_runs(&folder),
-            true => find_runs_in(self, last_part(name)),
+            true => find_runs_in(self, last_part(name)).map_err(|error| self.named(error)),
             false => find_runs(self, name),
         }
     }
 
     /// As the function of that name.
     pub(crate) fn find_run(&self, name: &str) -> Result<PathBuf, RecordError> {
-        if self.is_elsewhere(name) { find_run_in(self, last_part(name)) } else { find_run(self, name) }
+        match self.is_elsewhere(name) {
+            true => find_run_in(self, last_part(name)).map_err(|error| self.named(error)),
+            false => find_run(self, name),
+        }
+    }
+
+    /// The folder that stands for a board says nothing to its readers.
+    fn named(&self, error: RecordError) -> RecordError {
+        match (error, &self.board) {
+            (RecordError::NoRun { name, .. }, Some((_, board))) => {
+                RecordError::NotOnBoard { name, board: board.clone() }
+            }
+            (RecordError::TooFarBack { name, count, .. }, Some((_, board))) => {
+                RecordError::TooFarBack { name, count, path: board.into() }
+            }
+            (error, _) => error,
+        }
     }
 
     fn is_elsewhere(&self, name: &str) -> bool {
-        self.folders.is_some() && Path::new(name) != self.folder
+        self.board.is_some() && Path::new(name) != self.folder
     }
 }
 

@@ -197,7 +197,13 @@ fn all_in_one(folder: &Folder) {
 fn a_file_of_sqlite_is_a_board_and_bad_input_changes_nothing() {
     let folder = two_folders();
     let board = "sqlite:board.db";
-    folder.slob("list --from sqlite:none.db").refused(&["`slob publish --to sqlite:none.db` publishes some"]);
+    let publish = "`slob publish --to sqlite:none.db` publishes some";
+    folder.slob("list --from sqlite:none.db").refused(&[publish]);
+    // An unreadable run leaves a board without runs.
+    fs::create_dir(folder.at("bad")).unwrap();
+    folder.write("bad/run.json", "{}");
+    folder.slob("publish bad --to sqlite:none.db").refused(&["no run could be published"]);
+    folder.slob("report latest --from sqlite:none.db").refused(&["it has no runs", publish]);
     published_by_twenty(&folder, board);
     folders_are_as_published(&folder, board);
     all_in_one(&folder);
@@ -326,7 +332,9 @@ fn a_folder_of_this_machine_is_not_read_in_place_of_a_board() {
         "analyze own --by target".to_owned(),
         format!("report own/{id}"),
     ] {
-        folder.slob(format!("{line} --from sqlite:board.db")).refused(&["there is no run"]);
+        folder
+            .slob(format!("{line} --from sqlite:board.db"))
+            .refused(&["there is no run", "sqlite:board.db"]);
     }
     // The name of a run leads to the board, though a folder here has it too.
     std::os::unix::fs::symlink("own", folder.at("shared")).unwrap();

@@ -34,6 +34,8 @@ pub enum RecordError {
     MarkText { longest: usize },
     #[error("there is no run '{name}': {}", where_runs_are(*count, path))]
     NoRun { name: String, count: usize, path: PathBuf },
+    #[error("there is no run '{name}' on {board}; `slob list --from {board}` shows those that are")]
+    NotOnBoard { name: String, board: String },
 }
 
 impl RecordError {
