@@ -67,7 +67,7 @@ fn a_day_is_replayed_interval_by_interval_and_not_again() {
     assert_eq!((runs(), text.code), (made, called.code));
     assert_contains(&text.stdout, &["2026-11-20 09:00"]);
     assert_contains(&text.stderr, &["4 of 4 intervals are taken"]);
-    folder.slob(format!("{REPLAY} --multiply 2")).refused(&["say another directory"]);
+    folder.slob(format!("{REPLAY} --multiply 2")).refused(&["name another with --directory"]);
 }
 
 #[test]

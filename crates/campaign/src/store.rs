@@ -461,12 +461,26 @@ impl Trail {
     }
 }
 
+/// Names three members and counts the others.
 fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
-    let [was, is] = [was, is].map(|value| {
-        let members = value.as_object().into_iter().flatten();
-        members.map(|(key, value)| (key.clone(), value.to_string())).collect()
-    });
-    changes(&was, &is).collect()
+    let [was, is] = [was, is].map(|value| members("", value).collect());
+    let mut said: Vec<String> = changes(&was, &is).collect();
+    let more = said.len().saturating_sub(3);
+    said.truncate(3);
+    said.extend((more > 0).then(|| format!("{more} more differ")));
+    said
+}
+
+/// Of objects within objects, `demand.commits_per_s` for one.
+fn members<'a>(of: &str, value: &'a serde_json::Value) -> Box<dyn Iterator<Item = (String, String)> + 'a> {
+    let of = of.to_owned();
+    match value.as_object() {
+        Some(object) => Box::new(object.iter().flat_map(move |(key, value)| {
+            let dot = if of.is_empty() { "" } else { "." };
+            members(&format!("{of}{dot}{key}"), value)
+        })),
+        None => Box::new(std::iter::once((of, value.to_string()))),
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -486,7 +500,7 @@ pub enum CampaignError {
         changes.join("; ")
     )]
     Changed { path: PathBuf, changes: Vec<String> },
-    #[error("{} was begun for something else: {}; say another directory", path.display(), changes.join("; "))]
+    #[error("{} was begun for something else: {}; name another with --directory", path.display(), changes.join("; "))]
     OtherTrail { path: PathBuf, changes: Vec<String> },
     #[error(
         "{} holds searches for headroom made in another way: {}; --amend can add or take out variants and repeats of such a \
