@@ -227,7 +227,11 @@ impl Headroom {
             let note = " (this target does not measure it: it limits nothing)";
             limit.words() + if is_measured { "" } else { note }
         };
-        self.limits.iter().map(limit).chain(["the rate kept within 5 %".to_owned()]).join(", ")
+        self.limits
+            .iter()
+            .map(limit)
+            .chain(["the rate kept within 5 % and what chance explains".to_owned()])
+            .join(", ")
     }
 
     fn steps_table(&self) -> Table {
