@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{ArgGroup, ArgMatches, Args};
 use clap_complete::ArgValueCompleter;
 use serde_json::Value as Json;
-use slob_facts::{claim, thresholds};
+use slob_facts::{Claim, Run, Standing, claim, figure_named, thresholds};
 use slob_record::{Record, read_record, run_folder, series_csv};
 use slob_report::export::hlog;
 use slob_report::field::field;
@@ -131,6 +131,9 @@ pub(super) struct ShowArgs {
 
 pub(super) fn show(args: &ShowArgs, matches: &ArgMatches) -> Outcome {
     let (_, record) = args.saved.read(matches)?;
+    if let Some(bad) = args.field.as_ref().and_then(|path| bad_of(path, &record)) {
+        say!("slob: {bad}");
+    }
     output::done(&match &args.field {
         Some(path) => match field(&record, path).map_err(Failure::usage)? {
             // Shells take words without quotes.
@@ -139,6 +142,15 @@ pub(super) fn show(args: &ShowArgs, matches: &ArgMatches) -> Outcome {
         },
         None => output::json("the record", &record)?,
     })
+}
+
+/// The verdict that makes a figure worthless.
+fn bad_of(path: &str, record: &Record) -> Option<String> {
+    let figure = figure_named(path.strip_prefix("figures.")?).ok()?;
+    let run = Run::of(record);
+    let Standing::Invalid(question) = run.standing(figure, Claim::Storage) else { return None };
+    let judged = run.judged().iter().find(|judged| judged.question == question)?;
+    Some(format!("{} rests on {}", figure.name, judged.words()))
 }
 
 /// Export a run for other tools: CSV series, HdrHistogram log

@@ -75,3 +75,12 @@ fn a_field_once_published_stays() {
     let new: Vec<&String> = found.difference(&published).collect();
     assert!(new.is_empty(), "SLOB_PUBLISH_FIELDS=yes adds these to {FILE}: {new:#?}");
 }
+
+#[test]
+fn a_figure_of_a_bad_run_comes_with_the_verdict_it_rests_on() {
+    let of = |run: &str| Folder::new().slob(format!("report {SAVED}/{run} --field figures.operations_per_s"));
+    let bad = of("20261121T014717Z-hook").success();
+    assert!(bad.stderr.contains("operations_per_s rests on Complete? is BAD"), "{}", bad.all());
+    assert!(!bad.stdout.contains("BAD"), "{}", bad.stdout);
+    assert_eq!(of("20261121T014620Z-thirty").success().stderr, "");
+}
