@@ -135,7 +135,7 @@ impl Database {
         let (observers, copy) =
             (settings::observers(&self.settings), settings::copies_observer(&self.settings));
         let elsewhere = || {
-            "no data of this target were found on this host: run `slob probe --ladder FOLDER` on the database's"
+            "no data of this target were found on this host: run `slob probe --ladder FOLDER` on the database's host"
                 .to_owned()
         };
         match Site::find(engine, server, &observers, copy, stop).map_err(|error| error.to_string())? {
@@ -147,7 +147,14 @@ impl Database {
                     hosts.topology.hosts.get(host).is_some_and(|host: &ObservedHost| host.is_here)
                 };
                 let here = server.observed_at.filter(|place| is_here(*place));
-                here.and_then(|_| found.path.clone()).ok_or_else(elsewhere)
+                match (here, &found.path) {
+                    (Some(_), Some(path)) => Ok(path.clone()),
+                    (Some(_), None) if !found.lacking.is_empty() => Err(format!(
+                        "{} Or name a folder of its device: `slob probe --ladder FOLDER`",
+                        found.lacking.join(" ")
+                    )),
+                    _ => Err(elsewhere()),
+                }
             }
             Site::Nowhere => Err(elsewhere()),
         }
