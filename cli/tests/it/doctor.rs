@@ -149,6 +149,8 @@ fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
     server.sql("CREATE USER ''@'127.0.0.1'");
     let anonymous = ["PROBLEM  Account", "anonymous", "CREATE USER 'nobody'@'127.0.0.1' IDENTIFIED BY"];
     problem(&server.target("nobody"), &anonymous);
+    let load = format!("setup --target '{}' --scale 2M 1", server.target("nobody"));
+    assert_contains(&bench.folder.slob(load).stderr, &anonymous[1..]);
 }
 
 #[test]

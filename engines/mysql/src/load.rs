@@ -99,7 +99,14 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
     let is_new = created.is_ok();
     match created {
         Ok(()) => {}
-        Err(error) if code_of(&error) != Some(EXISTS) => return Err(failed(step, &error)),
+        Err(error) if code_of(&error) != Some(EXISTS) => {
+            let refused = failed(step, &error);
+            if refused.kind() == ErrorKind::Privilege {
+                // It names the account, which may be an anonymous one.
+                check_account(conn)?;
+            }
+            return Err(refused);
+        }
         Err(_) if catalog::is_cut_off(conn, schema, step)? => {}
         Err(error) => {
             let remedy = if catalog::marked(conn, step)?.contains(&schema) {
