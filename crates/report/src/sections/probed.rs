@@ -45,21 +45,25 @@ fn chart(until: &UntilCliff, block_bytes: u32) -> Chart {
     }
 }
 
+fn all(page: &mut Page, probe: &SavedProbe) {
+    page.fact("Host", &probe.host);
+    if let Some(device) = &probe.device {
+        setup::device(page, device);
+    }
+    device::steps(page, probe);
+    match probe.result.ceiling_iops() {
+        Some(ceiling) => page.paragraph(&format!("Ceiling: {} random reads/s.", fixed(ceiling, 0))),
+        None if probe.result.plan.is_durable_only() => {}
+        None => page.paragraph("Ceiling: not known, no step of random reads was completed."),
+    }
+}
+
 impl Answer for SavedProbe {
     const NAME: &'static str = "probe";
 
     fn write(&self, page: &mut Page) {
         page.section("Device without a database (probe)");
-        page.fact("Host", &self.host);
-        if let Some(device) = &self.device {
-            setup::device(page, device);
-        }
-        device::steps(page, self);
-        match self.result.ceiling_iops() {
-            Some(ceiling) => page.paragraph(&format!("Ceiling: {} random reads/s.", fixed(ceiling, 0))),
-            None if self.result.plan.is_durable_only() => {}
-            None => page.paragraph("Ceiling: not known, no step of random reads was completed."),
-        }
+        all(page, self);
     }
 
     fn view(&self) -> View {
@@ -68,9 +72,9 @@ impl Answer for SavedProbe {
             title: "OpenSLOB probe".into(),
             heading: "The device without a database".into(),
             lead: lead(&format!("{}, {}.", self.host, plural(self.result.steps.len() as u64, "step"))),
-            sections: vec![Section::new("probe", "").charts(charts.collect()).part("Steps", |page| {
-                device::steps(page, self);
-            })],
+            sections: vec![
+                Section::new("probe", "").charts(charts.collect()).part("Steps", |page| all(page, self)),
+            ],
             source: "Measured one step after the other, by this program alone.".into(),
         }
     }
@@ -111,6 +115,10 @@ mod tests {
         assert!(text.contains("it lasts 31 min.") && text.contains("Ceiling: 118,000"), "{text}");
         let page = probe(Some(bucket)).html();
         assert!(page.contains("spent after 31 min") && page.contains("id=\"until-cliff\""));
+        assert!(
+            page.contains("Ceiling: 118,000") && page.contains("File system"),
+            "the page lacks the device"
+        );
         assert!(probe(None).text(None).contains("no cliff in 34 min"));
         assert!(!probe(None).html().contains("spent after"));
         let json = probe(Some(bucket)).json().unwrap();
