@@ -14,7 +14,7 @@ use slob_facts::bound::{Asked, NoFigure, shown};
 use slob_facts::figure::Better;
 use slob_facts::format::{fixed, percent, plural, signed_percent};
 use slob_facts::table::{Column, Table};
-use slob_facts::{BadBound, Bound, Figure, Grade, Lead, Question};
+use slob_facts::{BadBound, Bound, Claim, Figure, Grade, Lead, Question};
 
 use crate::change::compared;
 use crate::group::Group;
@@ -298,7 +298,8 @@ impl Requirement {
             Self::Figure(bound) => match side.known(bound.asked.figure) {
                 Ok(values) => {
                     let (outcome, found, words) = within(bound, &values, confidence);
-                    (outcome, found, words + &responses_beside(bound.asked.figure, side))
+                    let figure = bound.asked.figure;
+                    (outcome, found, words + &responses_beside(figure, side) + &limit_beside(figure, side))
                 }
                 Err(reason) => not_known(reason),
             },
@@ -325,6 +326,12 @@ fn responses_beside(figure: &'static Figure, side: &Group<'_>) -> String {
         Some(mean) => format!("; {} is {}", response.name, shown(response, mean)),
         None => String::new(),
     }
+}
+
+/// A limit of the platform forbids no judgement, but may be what was judged.
+fn limit_beside(figure: &'static Figure, side: &Group<'_>) -> String {
+    let limit = side.verdicts.against(figure.rests_on, Claim::Storage);
+    limit.map(|worst| format!("; {}", worst.words(&side.name).trim_end_matches('.'))).unwrap_or_default()
 }
 
 fn within(bound: Bound, values: &[f64], confidence: Confidence) -> Found {
@@ -431,6 +438,19 @@ mod tests {
         let reason = gate(&[], &["iops 3 %"], &slower, &baseline).checks[0].reason.clone();
         assert!(reason.contains("they differ in CPU limit (none, then 0.5 CPUs)"), "{reason}");
         assert!(reason.ends_with("I/O limit (none, then 254:0 riops=100)"), "{reason}");
+    }
+
+    /// 'PASSED' and 'FAILED' of a throttled run did not say that the throttle decided.
+    #[test]
+    fn a_figure_behind_a_throttle_is_judged_and_the_throttle_named() {
+        let mut held = records::direct_read_run();
+        held.server.embedded = false;
+        held.observed = vec![records::half_a_cpu()];
+        let check = gate(&["iops > 1"], &[], &[held], &[]).checks.remove(0);
+        assert_eq!(check.outcome, Outcome::Passed);
+        assert!(check.reason.contains("; CPU to spare? of the runs is BAD: No: "), "{}", check.reason);
+        let free = gate(&["iops > 1"], &[], &[records::direct_read_run()], &[]).checks.remove(0);
+        assert!(!free.reason.contains("BAD"), "{}", free.reason);
     }
 
     /// A limit of 40 ms held for operations of 36 ms, and the sessions waited 134 ms.
