@@ -467,7 +467,7 @@ fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
     let mut said: Vec<String> = changes(&was, &is).collect();
     let more = said.len().saturating_sub(3);
     said.truncate(3);
-    said.extend((more > 0).then(|| format!("{more} more differ")));
+    said.extend((more > 0).then(|| format!("and {more} more")));
     said
 }
 
@@ -549,6 +549,11 @@ mod tests {
         drop(trail);
         let error = Trail::open(&directory, &json!({"demand": 8, "target": "a"})).unwrap_err();
         assert!(error.to_string().contains("demand was 7 and is 8"), "{error}");
+        let was = json!({"demand": {"a": 1, "b": 2, "c": 3, "d": 4}, "target": "a"});
+        let is = json!({"demand": {"a": 1, "b": 3, "c": 4, "d": 5, "e": 6}, "target": "a"});
+        let said =
+            ["demand.b was 2 and is 3", "demand.c was 3 and is 4", "demand.d was 4 and is 5", "and 1 more"];
+        assert_eq!(differences(&was, &is), said);
         let other = folder.path().join("other");
         fs::create_dir(&other).unwrap();
         fs::write(other.join("a.txt"), "a").unwrap();
