@@ -150,7 +150,7 @@ fn bad_of(path: &str, record: &Record) -> Option<String> {
     let run = Run::of(record);
     let Standing::Invalid(question) = run.standing(figure, Claim::Storage) else { return None };
     let judged = run.judged().iter().find(|judged| judged.question == question)?;
-    Some(format!("{} rests on {}", figure.name, judged.words()))
+    Some(format!("{}; {} rests on it", judged.words(), figure.name))
 }
 
 /// Export a run for other tools: CSV series, HdrHistogram log
