@@ -271,7 +271,7 @@ fn permitted_text(kind: Kind) -> BoxedStrategy<String> {
         Kind::Duration { min_s, max_s } => (min_s * 1000..=max_s * 1000)
             .prop_map(|millis| format!("{}.{:03}s", millis / 1000, millis % 1000))
             .boxed(),
-        Kind::WarmUp { .. } => "[0-9]{1,3}([.][0-9]{1,6})?m?|auto(:[0-9]{2,3}[.]5s)?".boxed(),
+        Kind::WarmUp { .. } => "[0-9]{1,3}([.][0-9]{1,6})?m?|auto(:[1-9][0-9]{1,2}[.]5s)?".boxed(),
         Kind::Flag => prop::sample::select(vec!["TRUE", "no", "On", "0"]).prop_map(str::to_owned).boxed(),
         Kind::Choice(choices) => {
             prop::sample::select(choices).prop_map(|(value, _)| value.to_lowercase()).boxed()
