@@ -16,15 +16,16 @@ fn open(browser: &mut Browser, folder: &Folder, hours: &[i64], io_s: impl Fn(usi
     let fixture = fs::read_to_string(awr_fixture("awr_12201.txt")).unwrap();
     let events = "Foreground Wait Events                         DB/Inst";
     let (head, tail) = fixture.split_once(events).unwrap();
+    let head = head.replace("01-Mar-24 07:15", "01-Jan-14 07:15");
+    let (start, rest) = head.split_once("01-Mar-24 10:00:00").unwrap();
+    let (middle, end) = rest.split_once("01-Mar-24 10:10:00").unwrap();
     let first = date(2014, 3, 1).at(10, 0, 0, 0);
     fs::create_dir(folder.at("reports")).unwrap();
     for (place, hour) in hours.iter().enumerate() {
         let begin = first.checked_add(hour.hours()).unwrap();
         let snapshot = |moment: DateTime| moment.strftime("%d-%b-%y %H:%M:%S").to_string();
-        let head = head
-            .replace("01-Mar-24 07:15", "01-Jan-14 07:15")
-            .replace("01-Mar-24 10:00:00", &snapshot(begin))
-            .replace("01-Mar-24 10:10:00", &snapshot(begin.checked_add(1.hour()).unwrap()));
+        let [begin, after] = [begin, begin.checked_add(1.hour()).unwrap()].map(snapshot);
+        let head = [start, &begin, middle, &after, end].concat();
         let classes = format!(
             "Foreground Wait Class                          DB/Inst: TEST/test  Snaps: 10-11\n\n\
              \x20                                     %Time       Total Wait\n\

@@ -2,30 +2,52 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use slob_testing::available;
 
-use crate::common::Folder;
-
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-pub(crate) struct Browser {
-    child: Child,
+/// Those that no test uses. Each ends when this process closes its pipe.
+static IDLE: Mutex<Vec<Pipe>> = Mutex::new(Vec::new());
+
+struct Pipe {
     commands: ChildStdin,
     messages: BufReader<ChildStdout>,
     last_id: u64,
     session: Option<String>,
-    _profile: Folder,
+}
+
+/// A test has it alone. The next one gets it without storage and cookies, and with the chart library compiled.
+pub(crate) struct Browser {
+    pipe: Option<Pipe>,
     /// Events of the protocol since the page was opened.
     pub(crate) events: Vec<Value>,
 }
 
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            return;
+        }
+        self.value("localStorage.clear()");
+        self.call("Network.clearBrowserCookies", &json!({}));
+        self.call("Emulation.clearDeviceMetricsOverride", &json!({}));
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": "", "features": [] }));
+        self.call("Page.navigate", &json!({ "url": "about:blank" }));
+        IDLE.lock().unwrap_or_else(PoisonError::into_inner).extend(self.pipe.take());
+    }
+}
+
 impl Browser {
     pub(crate) fn start_or_skip() -> Option<Self> {
+        if let Some(idle) = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            return Some(Self { pipe: Some(idle), events: Vec::new() });
+        }
         let runs = |name: &&&str| {
             let called =
                 Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -37,11 +59,14 @@ impl Browser {
     }
 
     fn start(name: &str) -> Self {
-        let profile = Folder::new();
-        // The browser reads commands from descriptor 3 and answers on 4; the shell makes them of stdin and stdout.
-        let script = r#"exec 3<&0 4>&1; exec "$@" </dev/null >/dev/null"#;
+        // The browser reads commands from descriptor 3 and answers on 4; the shell makes them of stdin and stdout. However this
+        // process ends, the pipe is closed: then the browser ends, and a second shell removes its profile.
+        let script = r#"exec 3<&0 4>&1; { "$@" "--user-data-dir=$0"; rm -rf "$0"; } </dev/null >/dev/null &"#;
+        let profile = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap().keep();
         let mut child = Command::new("sh")
-            .args(["-c", script, "sh", name, "--headless=new", "--no-sandbox", "--disable-gpu"])
+            .args(["-c", script])
+            .arg(profile)
+            .args([name, "--headless=new", "--no-startup-window", "--no-sandbox", "--disable-gpu"])
             // Containers have 64 MB of it, which a picture of a whole page does not fit into.
             .arg("--disable-dev-shm-usage")
             .args([
@@ -50,7 +75,6 @@ impl Browser {
                 "--remote-debugging-pipe",
                 "--force-color-profile=srgb",
             ])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -58,19 +82,13 @@ impl Browser {
             .unwrap();
         let commands = child.stdin.take().unwrap();
         let messages = BufReader::new(child.stdout.take().unwrap());
-        let mut browser = Self {
-            child,
-            commands,
-            messages,
-            last_id: 0,
-            session: None,
-            _profile: profile,
-            events: Vec::new(),
-        };
+        child.wait().unwrap();
+        let pipe = Pipe { commands, messages, last_id: 0, session: None };
+        let mut browser = Self { pipe: Some(pipe), events: Vec::new() };
         let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = browser.call("Target.attachToTarget", &attach);
-        browser.session = session["sessionId"].as_str().map(str::to_owned);
+        browser.pipe.as_mut().unwrap().session = session["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Runtime", "Log", "Network"] {
             browser.call(&format!("{domain}.enable"), &json!({}));
         }
@@ -78,14 +96,15 @@ impl Browser {
     }
 
     pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
-        self.last_id += 1;
-        let id = self.last_id;
+        let pipe = self.pipe.as_mut().unwrap();
+        pipe.last_id += 1;
+        let id = pipe.last_id;
         let mut command = json!({ "id": id, "method": method, "params": parameters });
-        if let Some(session) = &self.session {
+        if let Some(session) = &pipe.session {
             command["sessionId"] = session.as_str().into();
         }
-        self.commands.write_all(format!("{command}\0").as_bytes()).unwrap();
-        self.commands.flush().unwrap();
+        pipe.commands.write_all(format!("{command}\0").as_bytes()).unwrap();
+        pipe.commands.flush().unwrap();
         loop {
             let message = self.message();
             if message["id"] == id {
@@ -98,7 +117,7 @@ impl Browser {
 
     fn message(&mut self) -> Value {
         let mut bytes = Vec::new();
-        self.messages.read_until(0, &mut bytes).unwrap();
+        self.pipe.as_mut().unwrap().messages.read_until(0, &mut bytes).unwrap();
         assert_eq!(bytes.pop(), Some(0), "the browser ended");
         serde_json::from_slice(&bytes).unwrap()
     }
@@ -153,18 +172,12 @@ impl Browser {
         }
     }
 
-    /// PNG in base64.
-    pub(crate) fn picture(&mut self, x: f64, y: f64, width: f64, height: f64) -> String {
-        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
+    /// PNG in base64 of the whole page, at half its size.
+    pub(crate) fn picture(&mut self, width: u32) -> String {
+        let height = self.value("document.documentElement.scrollHeight");
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 0.5 });
         let parameters =
             json!({ "format": "png", "captureBeyondViewport": true, "clip": clip, "optimizeForSpeed": true });
         self.call("Page.captureScreenshot", &parameters)["data"].as_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

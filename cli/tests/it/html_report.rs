@@ -29,9 +29,17 @@ fn run() -> Arc<Folder> {
     })
 }
 
-fn made() -> Folder {
+/// Sessions think, and leave the CPUs to the browser.
+fn loaded() -> Folder {
     let folder = Folder::loaded(2, "8M");
-    let probe = "probe . --seconds 0.2 --size-mb 16 --sessions 1,2,4 --depths 16";
+    let thinking = "THINK_TM_FREQUENCY=1\nTHINK_TM_MIN=.02\nTHINK_TM_MAX=.03\n";
+    folder.write("slob.conf", &(folder.read("slob.conf") + thinking));
+    folder
+}
+
+fn made() -> Folder {
+    let folder = loaded();
+    let probe = "probe . --seconds 0.2 --size-mb 16 --sessions 4 --depths 16";
     folder.slob(probe).success();
     folder.slob("run -s 2 -t 2 --run-time 3 --warmup 1 --update-pct 10").success();
     folder
@@ -70,16 +78,21 @@ fn drawn(
 ) -> Vec<(String, [f64; 4])> {
     browser.view(width, 900, dark);
     browser.open(page);
-    let height = browser.value("document.documentElement.scrollHeight").as_f64().unwrap();
-    let picture = browser.picture(0.0, 0.0, f64::from(width), height);
+    let picture = browser.picture(width);
     keep(&format!("{view}.png"), &picture);
     let charts = charts(browser);
-    let places: Vec<[f64; 4]> = charts.iter().map(|(_, place)| *place).collect();
-    for ((chart, place), colours) in charts.iter().zip(colours(browser, &picture, &places)) {
-        // Text alone has its shades: an empty chart has about thirty.
+    let halves: Vec<_> = charts.iter().map(|(_, place)| place.map(|at| at / 2.0)).collect();
+    for ((chart, place), colours) in charts.iter().zip(colours(browser, &picture, &halves)) {
+        // A chart without marks has more, from its text.
         assert!(colours > 40, "{chart} in {view} has {colours} colours");
         assert!(place[0] >= 0.0 && place[0] + place[2] <= f64::from(width), "{chart} in {view} is cut");
     }
+    let bare = browser.value(
+        "[...document.querySelectorAll('[data-chart]')].filter((chart) => ![...chart.querySelectorAll('.js-line, \
+         .plot .point, .plot .points path, .hm image')].some((mark) => { const { width, height } = mark.getBBox(); return width + height > 0.5; })) \
+         .map((chart) => chart.dataset.chart)",
+    );
+    assert_eq!(bare, json!([]), "without marks in {view}");
     let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
     assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
     charts
@@ -90,7 +103,7 @@ fn colours(browser: &mut Browser, picture: &str, places: &[[f64; 4]]) -> Vec<u64
     let count = format!(
         "(async () => {{ const image = new Image(); image.src = 'data:image/png;base64,{picture}'; await image.decode(); \
          const canvas = document.createElement('canvas'); canvas.width = image.width; canvas.height = image.height; \
-         const pen = canvas.getContext('2d'); pen.drawImage(image, 0, 0); \
+         const pen = canvas.getContext('2d', {{ willReadFrequently: true }}); pen.drawImage(image, 0, 0); \
          const dots = (place) => new Uint32Array(pen.getImageData(...place).data.buffer); \
          return {places:?}.map((place) => new Set(dots(place)).size); }})()"
     );
@@ -282,7 +295,7 @@ fn line_names(browser: &mut Browser, chart: &str) -> Value {
 #[test]
 fn three_groups_are_in_one_chart_for_each_figure() {
     let Some(mut browser) = Browser::start_or_skip() else { return };
-    let folder = Folder::loaded(2, "8M");
+    let folder = loaded();
     for (group, threads) in [("metal", 2), ("kvm", 1), ("xen", 2)] {
         for _ in 0..2 {
             let run =
@@ -366,7 +379,7 @@ fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
 fn a_knees_points_are_levels_and_say_their_sessions() {
     let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
-    let flags = "-s 1 --max-sessions 2 --run-time 1 --warmup 0 --repeats 2 --target null:";
+    let flags = "-s 1 --max-sessions 2 --run-time 1 --warmup 0 --repeats 2 --target null:?latency_us=2000";
     folder.slob(format!("saturate {flags} --html -o knee.html")).success();
     let page = folder.at("knee.html");
     for view in [("knee", 1280, false), ("knee-phone", 400, false)] {
