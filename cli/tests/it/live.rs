@@ -86,7 +86,7 @@ fn assert_fits(screen: &str, (columns, rows): (u16, u16)) {
 fn a_run_is_shown_ends_with_q_and_gives_the_terminal_back(#[case] size: (u16, u16)) {
     let folder = Folder::loaded(2, "8M");
     let Some(tmux) = Tmux::start_or_skip(&folder, size) else { return };
-    tmux.say(&format!("{SLOB} run -s 2 -t 2 --run-time 600 --update-pct 10; echo code $?"));
+    tmux.say(&format!("{SLOB} run -s 2 -t 2 --rate 200 --run-time 600; echo code $?"));
     let screen = tmux.until("dashboard", shows_figures);
     assert_fits(&screen, size);
     for word in ["reads", "redo", "sessions", "q: end the run"] {
@@ -161,7 +161,7 @@ fn assert_is_given_back(tmux: &Tmux<'_>) {
 fn ctrl_c_ends_a_run_gracefully() {
     let folder = Folder::loaded(1, "8M");
     let Some(tmux) = Tmux::start_or_skip(&folder, (80, 24)) else { return };
-    tmux.say(&format!("{SLOB} run 1 --run-time 600"));
+    tmux.say(&format!("{SLOB} run 1 --rate 200 --run-time 600"));
     tmux.until("dashboard", shows_figures);
     tmux.key("C-c");
     tmux.until("prompt", |screen| screen.trim_end().ends_with("ready>"));
@@ -208,7 +208,7 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c(#[case] flag: &str) {
     let folder = Folder::loaded(1, "8M");
     let Some(tmux) = Tmux::start_or_skip(&folder, (80, 24)) else { return };
     folder.write("watch", WATCH);
-    tmux.say(&format!("sh ./watch {SLOB} run 1 --run-time 600 {flag}"));
+    tmux.say(&format!("sh ./watch {SLOB} run 1 --rate 200 --run-time 600 {flag}"));
     tmux.until("figures", |screen| screen.contains("op/s") || shows_figures(screen));
     tmux.call(&["kill-server"]);
     wait_until("it does not end", || folder.at("code").exists());
@@ -237,7 +237,7 @@ fn a_bar_is_of_characters_that_the_locale_has() {
     let Some(tmux) = Tmux::start_or_skip(&folder, (80, 24)) else { return };
     for (locale, full) in [("C", '#'), ("C.UTF-8", '█')] {
         tmux.say(&format!(
-            "clear; LC_ALL={locale} {SLOB} probe . --size-mb 16 --seconds 1 --sessions 1,2 --depths 4"
+            "clear; LC_ALL={locale} {SLOB} probe . --size-mb 16 --seconds 0.5 --sessions 1,2 --depths 4"
         ));
         let screen = tmux
             .until("bar", |screen| screen.lines().any(|line| line.contains(full) && line.contains(" % ")));

@@ -113,7 +113,7 @@ fn whole_runs(folder: &Folder, before: usize) -> usize {
 #[test]
 fn a_run_that_is_killed_at_any_moment_leaves_whole_records_only() {
     let folder = Folder::loaded(2, "8M");
-    let run = "run 2 --run-time 1 --warmup 1 --update-pct 50";
+    let run = "run 2 --rate 200 --run-time 1 --update-pct 50";
     let whole = took(&folder, run);
     let (mut random, kills) = (Random::new(), times(4, 100));
     let mut kept = 1;
@@ -145,7 +145,7 @@ fn a_run_that_is_killed_while_it_writes_its_record_leaves_a_whole_one_or_none() 
             records.any(|path| path.to_string_lossy().contains(".partial/") && path.exists())
         };
         while !is_written() && child.try_wait().unwrap().is_none() {
-            thread::sleep(Duration::from_micros(100));
+            thread::sleep(Duration::from_millis(1));
         }
         kill_within(child, Duration::from_millis(250), &mut random);
         let runs = whole_runs(&folder, kept);
@@ -171,7 +171,7 @@ directory = "c"
 sessions = ["1x1"]
 models = ["read"]
 repeats = REPEATS
-settings = { RUN_TIME = 1, WARMUP = 0 }
+settings = { RUN_TIME = 1, WARMUP = 0, RATE = 200 }
 variant = [{ name = "only" }]
 "#;
 
@@ -228,7 +228,7 @@ fn kill_one_of_both(bench: &mut Bench, line: &str, whole: Duration, random: &mut
 fn loads_and_runs_on_a_server_resume_after_kills(#[case] product: Product) {
     let Some(mut bench) = product.start(&[]) else { return };
     let setup = bench.load_line("--scale 4096 2");
-    let work = "-s 2 -t 2 --scale 4096 --update-pct 30 --warmup 1 --run-time 1";
+    let work = "-s 2 -t 2 --rate 200 --scale 4096 --update-pct 30 --warmup 0 --run-time 1";
     let run = format!("run --target {} {work}", bench.target);
     let (mut random, rounds) = (Random::new(), times(1, 50));
     let (load_time, run_time) = (took(&bench.folder, &setup), took(&bench.folder, &run));
