@@ -463,7 +463,7 @@ impl Trail {
 
 /// Names three members and counts the others.
 fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
-    let [was, is] = [was, is].map(|value| members("", value).collect());
+    let [was, is] = [was, is].map(|value| members(String::new(), value).into_iter().collect());
     let mut said: Vec<String> = changes(&was, &is).collect();
     let more = said.len().saturating_sub(3);
     said.truncate(3);
@@ -471,16 +471,11 @@ fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
     said
 }
 
-/// Of objects within objects, `demand.commits_per_s` for one.
-fn members<'a>(of: &str, value: &'a serde_json::Value) -> Box<dyn Iterator<Item = (String, String)> + 'a> {
-    let of = of.to_owned();
-    match value.as_object() {
-        Some(object) => Box::new(object.iter().flat_map(move |(key, value)| {
-            let dot = if of.is_empty() { "" } else { "." };
-            members(&format!("{of}{dot}{key}"), value)
-        })),
-        None => Box::new(std::iter::once((of, value.to_string()))),
-    }
+/// Names each value by its path through objects, as `demand.commits_per_s`.
+fn members(path: String, value: &serde_json::Value) -> Vec<(String, String)> {
+    let Some(object) = value.as_object() else { return vec![(path, value.to_string())] };
+    let dot = if path.is_empty() { "" } else { "." };
+    object.iter().flat_map(|(key, value)| members(format!("{path}{dot}{key}"), value)).collect()
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -42,7 +42,7 @@ pub struct Figure {
     pub better: Better,
     pub source: &'static str,
     pub rests_on: &'static [Question],
-    /// Of what the figure times. Where the count is zero, a missing figure is no lack of the database.
+    /// Counts what the figure times. Where it is zero, a missing figure is no lack of the database.
     counter: Option<Counter>,
     get: Get,
 }
@@ -191,7 +191,9 @@ impl Figure {
 
     /// True for physical reads that only the kernel timed.
     pub fn is_kernels(&self, figures: &Figures<'_>) -> bool {
-        let is_of_reads = self.counter == Some(Counter::PhysicalReads);
+        // A direct read is timed as a wait of the database alone.
+        let is_of_reads =
+            self.counter == Some(Counter::PhysicalReads) && self.name != DIRECT_READ_MEAN_US.name;
         is_of_reads && self.of(figures).is_some() && kernels_reads(figures.record).is_some()
     }
 

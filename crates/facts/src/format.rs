@@ -137,16 +137,17 @@ pub fn duration_us(us: f64) -> String {
 }
 
 pub fn seconds(s: f64) -> String {
-    let text = fixed(s, 1);
-    format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
+    trimmed(s, "s")
+}
+
+/// One decimal, unless it is zero.
+fn trimmed(value: f64, unit: &str) -> String {
+    let text = fixed(value, 1);
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// `90.5 s`, `3.5 min`, `60 min`, `2.5 h`, `7 days`
 pub fn length(seconds: f64) -> String {
-    let trimmed = |value: f64, unit: &str| {
-        let text = fixed(value, 1);
-        format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
-    };
     match seconds {
         _ if seconds < 120.0 => trimmed(seconds, "s"),
         _ if seconds < 597.0 => trimmed(seconds / 60.0, "min"),
@@ -281,6 +282,7 @@ mod tests {
     #[case(90.5, "90.5 s")]
     #[case(150.0, "2.5 min")]
     #[case(900.0, "15 min")]
+    #[case(1860.0, "31 min")]
     #[case(3600.0, "60 min")]
     #[case(9000.0, "2.5 h")]
     #[case(604_800.0, "7 days")]

@@ -210,7 +210,7 @@ pub fn run_probe(
     stop: &AtomicBool,
 ) -> Result<ProbeResult, HostError> {
     plan.check()?;
-    let limits = Group::of_process(process::id()).map(|group| group.limits());
+    let limits = Group::of_process(process::id()).as_ref().map(Group::limits);
     let mut result = ProbeResult {
         plan: plan.clone(),
         steps: Vec::new(),

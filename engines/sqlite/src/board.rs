@@ -108,7 +108,6 @@ mod tests {
     /// The remedy was `slob drop`, which removes what it finds.
     #[test]
     fn a_damaged_board_is_not_to_be_dropped() {
-        // Other tests of this process set SQLite up for a target, which must come first.
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("board.db");
         fs::write(&file, [7; 4096]).unwrap();

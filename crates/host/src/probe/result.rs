@@ -14,7 +14,7 @@ pub struct ProbeResult {
     /// Absent unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_cliff: Option<UntilCliff>,
-    /// Of the control group of the probe, if it limits CPUs or I/O; absent in records of older releases.
+    /// Present if the probe's control group limits CPUs or I/O; absent in records of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<GroupLimits>,
     /// The last step is then cut short, and others are missing.

@@ -44,7 +44,7 @@ impl Chart {
     }
 }
 
-/// What the page's script draws.
+/// The page's script draws it.
 #[derive(Serialize)]
 struct Data<'a> {
     charts: BTreeMap<&'a str, Shown<'a>>,
@@ -87,7 +87,7 @@ struct ForScript;
 impl Formatter for ForScript {
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         const DIGITS: i32 = 5;
-        /// Its power of ten is a number still.
+        /// The power of ten of a smaller number is infinite.
         const LEAST: f64 = 1e-300;
         let decimals = DIGITS - 1 - value.abs().max(LEAST).log10().floor() as i32;
         // A power of ten is exact, and so is the nearest number to the quotient.
