@@ -19,7 +19,7 @@ pub(crate) use random::{Random, is_full};
 pub(crate) use rustix::process::Signal;
 use serde_json::Value;
 pub(crate) use servers::{Bench, Product, contained, mariadb, postgres};
-use slob_testing::tries::until;
+use slob_testing::tries::{PATIENCE, until};
 use slob_testing::{available, send, skipped};
 pub(crate) use throttle::Throttle;
 
@@ -277,7 +277,7 @@ pub(crate) fn at_work(command: &mut Command) -> Child {
             }
         }
     });
-    if works.recv_timeout(Duration::from_secs(60)).is_err() {
+    if works.recv_timeout(PATIENCE).is_err() {
         let _ = child.kill();
         panic!("the run did no work: {}", Called::from(child.wait_with_output().unwrap()).stderr);
     }
@@ -290,21 +290,21 @@ fn shows_operations(line: &str) -> bool {
     rate.is_some_and(|rate| rate > 0.0)
 }
 
-/// Waits until it is so, for two minutes at most.
+/// Waits until it is so.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(120);
+    let limit = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < limit, "{what}");
         thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// A command that was started and ends within a minute.
+/// A command that was started and ends.
 pub(crate) fn ended(child: Child) -> Called {
     let begun = Instant::now();
     let output = child.wait_with_output().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(60), "it went on");
+    assert!(begun.elapsed() < PATIENCE, "it went on");
     output.into()
 }
 
@@ -320,7 +320,7 @@ pub(crate) fn stopped_while_hanging(folder: &Folder, command: &mut Command) -> C
     let begun = Instant::now();
     signal(&child, Signal::TERM);
     let called = ended(child);
-    assert!(begun.elapsed() < Duration::from_secs(20), "it went on for {:?}", begun.elapsed());
+    assert!(begun.elapsed() < PATIENCE, "it went on for {:?}", begun.elapsed());
     assert!(!Path::new("/proc").join(process.trim()).exists(), "process {process} is left");
     fs::remove_file(hangs).unwrap();
     called

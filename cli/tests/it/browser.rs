@@ -3,17 +3,51 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use slob_testing::available;
+use slob_testing::tries::PATIENCE;
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// Those that no test uses. Each ends when this process closes its pipe.
-static IDLE: Mutex<Vec<Pipe>> = Mutex::new(Vec::new());
+/// A page takes a CPU for as long as it draws: more of them at a time would only wait for each other.
+const MOST_AT_A_TIME: usize = 2;
+
+/// Each browser ends when this process closes its pipe.
+static POOL: Mutex<Pool> = Mutex::new(Pool { idle: Vec::new(), taken: 0 });
+static GIVEN_BACK: Condvar = Condvar::new();
+
+struct Pool {
+    /// Those that no test uses.
+    idle: Vec<Pipe>,
+    /// Those that tests use or start.
+    taken: usize,
+}
+
+fn pool() -> MutexGuard<'static, Pool> {
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A test's place among those that use a browser.
+struct Place;
+
+impl Place {
+    fn take() -> Self {
+        let full = |pool: &mut Pool| pool.taken == MOST_AT_A_TIME;
+        GIVEN_BACK.wait_while(pool(), full).unwrap_or_else(PoisonError::into_inner).taken += 1;
+        Self
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        pool().taken -= 1;
+        GIVEN_BACK.notify_one();
+    }
+}
 
 struct Pipe {
     commands: ChildStdin,
@@ -27,6 +61,7 @@ pub(crate) struct Browser {
     pipe: Option<Pipe>,
     /// Events of the protocol since the page was opened.
     pub(crate) events: Vec<Value>,
+    _place: Place,
 }
 
 impl Drop for Browser {
@@ -39,14 +74,16 @@ impl Drop for Browser {
         self.call("Emulation.clearDeviceMetricsOverride", &json!({}));
         self.call("Emulation.setEmulatedMedia", &json!({ "media": "", "features": [] }));
         self.call("Page.navigate", &json!({ "url": "about:blank" }));
-        IDLE.lock().unwrap_or_else(PoisonError::into_inner).extend(self.pipe.take());
+        pool().idle.extend(self.pipe.take());
     }
 }
 
 impl Browser {
     pub(crate) fn start_or_skip() -> Option<Self> {
-        if let Some(idle) = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            return Some(Self { pipe: Some(idle), events: Vec::new() });
+        let place = Place::take();
+        let idle = pool().idle.pop();
+        if idle.is_some() {
+            return Some(Self { pipe: idle, events: Vec::new(), _place: place });
         }
         let runs = |name: &&&str| {
             let called =
@@ -55,10 +92,10 @@ impl Browser {
         };
         let missing = || "no browser is installed; .ci/install-test-servers installs one".to_owned();
         let name = available(NAMES.iter().find(runs).copied().ok_or_else(missing))?;
-        Some(Self::start(name))
+        Some(Self::start(name, place))
     }
 
-    fn start(name: &str) -> Self {
+    fn start(name: &str, place: Place) -> Self {
         // The browser reads commands from descriptor 3 and answers on 4; the shell makes them of stdin and stdout. However this
         // process ends, the pipe is closed: then the browser ends, and a second shell removes its profile.
         let script = r#"exec 3<&0 4>&1; { "$@" "--user-data-dir=$0"; rm -rf "$0"; } </dev/null >/dev/null &"#;
@@ -84,7 +121,7 @@ impl Browser {
         let messages = BufReader::new(child.stdout.take().unwrap());
         child.wait().unwrap();
         let pipe = Pipe { commands, messages, last_id: 0, session: None };
-        let mut browser = Self { pipe: Some(pipe), events: Vec::new() };
+        let mut browser = Self { pipe: Some(pipe), events: Vec::new(), _place: place };
         let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = browser.call("Target.attachToTarget", &attach);
@@ -161,7 +198,7 @@ impl Browser {
     pub(crate) fn open_link(&mut self, link: &str) {
         self.events.clear();
         self.call("Page.navigate", &json!({ "url": link }));
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + PATIENCE;
         loop {
             match self.value("document.documentElement?.dataset.ready ?? ''").as_str() {
                 Some("yes") => return,

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Folder, SLOB, installed, wait_until};
 use rstest::rstest;
-
-/// Far more than anything needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+use slob_testing::tries::PATIENCE;
 
 /// A terminal of a server of its own.
 struct Tmux<'a> {

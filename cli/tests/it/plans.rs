@@ -57,8 +57,8 @@ fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]
 /// The first UPDATE of a row after a load logs more than later ones: all rows are updated, and what these updates have left to
 /// prune is read away.
 fn settle(folder: &Folder) {
-    folder.run_json("-s 4 -t 2 --update-pct 100 --run-time 6 --warmup 0");
-    folder.run_json("-s 4 -t 2 --update-pct 0 --run-time 3 --warmup 0");
+    folder.run_json("-s 4 -t 2 --update-pct 100 --work-loop 200");
+    folder.run_json("-s 4 -t 2 --update-pct 0 --work-loop 200");
 }
 
 fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], percent_off: f64) {

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use slob_testing::tries::PATIENCE;
 
 use crate::browser::Browser;
 use crate::common::{Folder, Signal, ended, kill, signal, spawned};
@@ -43,7 +44,7 @@ impl Served {
 /// The page may load itself again meanwhile.
 fn until(browser: &mut Browser, expression: &str, value: impl Into<Value>) {
     let value = value.into();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let found = browser.value(expression);
         if found == value {

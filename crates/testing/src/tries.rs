@@ -4,6 +4,9 @@ use std::panic::Location;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// What ought to come is waited for this long. Nothing needs it, on the busiest machine: it ends a test that hangs.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
 /// The error says what was seen instead.
 pub type Seen<T = ()> = Result<T, String>;
 
@@ -33,14 +36,14 @@ pub fn shown_within<T>(most: usize, mut measure: impl FnMut() -> Seen<T>) -> T {
     panic!("none of {most} tries shows it:{}", list(&seen));
 }
 
-/// Tries for a minute at most.
+/// Tries for as long as its [`PATIENCE`] lasts.
 #[track_caller]
 pub fn until<T>(mut shown: impl FnMut() -> Seen<T>) -> T {
     let begun = Instant::now();
     loop {
         match shown() {
             Ok(shown) => return shown,
-            Err(figures) => assert!(begun.elapsed() < Duration::from_secs(60), "{figures}"),
+            Err(figures) => assert!(begun.elapsed() < PATIENCE, "{figures}"),
         }
         thread::sleep(Duration::from_millis(20));
     }

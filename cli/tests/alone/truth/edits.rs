@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slob_report::{Recheck, check_run};
 
 use super::honest::sqlite;
-use crate::common::{Folder, Random};
+use crate::common::{Folder, Random, is_full};
 
 enum Edit {
     Scaled(&'static str),
@@ -130,7 +130,7 @@ impl std::fmt::Display for Edit {
 
 #[allow(clippy::print_stderr, reason = "the counts are for docs/evidence.md")]
 pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
-    const RANDOM: usize = 200;
+    let random_edits = if is_full() { 200 } else { 40 };
     let folder = sqlite();
     let key = if folder.shell("ssh-keygen -q -t ed25519 -N '' -f key").code == 0 { "--sign key" } else { "" };
     folder.run_json(format!("--run-time 2 --update-pct 25 --cache-mb 2 --keep-operations {key}"));
@@ -150,7 +150,7 @@ pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     let tried = all.len();
     let files: Vec<String> =
         fs::read_dir(&run).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    for _ in 0..RANDOM {
+    for _ in 0..random_edits {
         let file = random.of_these(&files);
         let (what, text) = match file.as_str() {
             "run.json" => a_value(&record, random),
@@ -171,7 +171,7 @@ pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
         missed.extend(halves.into_iter().flat_map(|half| half.join().unwrap()).map(str::to_owned));
     });
     eprintln!(
-        "edits of a record: {tried} and {RANDOM} by chance in {} files, {} missed",
+        "edits of a record: {tried} and {random_edits} by chance in {} files, {} missed",
         files.len(),
         missed.len()
     );

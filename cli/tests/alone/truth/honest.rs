@@ -25,7 +25,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case { sort, name, witness: "the clock", expected, measures: true, carry_out }
     };
     vec![
-        agrees("2 to 5 s of mixed work: SQLite", |random| Some(mixed(&sqlite(), random))),
+        agrees("1 to 3 s of mixed work: SQLite", |random| Some(mixed(&sqlite(), random))),
         agrees("the same: PostgreSQL 15", |random| Some(mixed(&on_postgres(Version::V15)?.folder, random))),
         agrees("the same: PostgreSQL 18", |random| Some(mixed(&on_postgres(Version::V18)?.folder, random))),
         agrees("the same: MariaDB", |random| {
@@ -46,7 +46,7 @@ pub(super) fn cases() -> Vec<Case> {
         in_time("512 sessions on a few CPUs: PostgreSQL", |_| {
             let bench = postgres(Version::V15, &[("max_connections", "600"), ("shared_buffers", "64MB")])?;
             bench.setup(2, "8M");
-            Some(ends_in_time(&bench.folder, "--run-time 6 --update-pct 0 -t 256"))
+            Some(ends_in_time(&bench.folder, "--run-time 4 --update-pct 0 -t 256"))
         }),
         in_time("a server that is halted nine tenths of the time: PostgreSQL", |_| {
             let bench = on_postgres(Version::V15)?;
@@ -96,7 +96,7 @@ fn ended_early(
 }
 
 fn mixed(folder: &Folder, random: &mut Random) -> Result<(), String> {
-    let (run_time, update_pct) = (2 + random.below(4), random.below(3) * 25);
+    let (run_time, update_pct) = (1 + random.below(3), random.below(3) * 25);
     let (work_unit, threads, warmup) = (1 + random.below(64), 1 + random.below(2), random.below(2));
     let flags = format!(
         "--run-time {run_time} --update-pct {update_pct} --work-unit {work_unit} -t {threads} --warmup {warmup}"

@@ -82,7 +82,7 @@ fn cached_beside_a_neighbour() -> Option<Result<(), String>> {
 
 fn unmet_rate() -> Result<(), String> {
     let folder = sqlite();
-    let strict = folder.slob("run --rate 10000000 --run-time 2 --strict");
+    let strict = folder.slob("run --rate 10000000 --run-time 1 --strict");
     let complete = verdict(&folder, Question::Complete);
     let told = complete.answer == Grade::Bad && complete.sentence().contains("the rate was not met");
     expect(strict.code == 1 && told, || format!("exit code {}; {}", strict.code, complete.sentence()))

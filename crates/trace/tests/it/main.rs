@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use slob_host::Device;
 use slob_measure::{KernelTrace, Span};
+use slob_testing::tries::PATIENCE;
 use slob_trace::Tracer;
 
 const BLOCK: usize = 8192;
@@ -163,7 +164,7 @@ fn nothing_stays_in_the_kernel_after_a_kill() {
     child.wait().unwrap();
     let begun = Instant::now();
     while ids.iter().any(|id| is_loaded(*id)) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{ids:?} are still there");
+        assert!(begun.elapsed() < PATIENCE, "{ids:?} are still there");
         thread::sleep(Duration::from_millis(20));
     }
 }
