@@ -209,6 +209,21 @@ impl Browser {
         }
     }
 
+    /// Gives the open page another width and scheme, in which it draws itself again.
+    pub(crate) fn redraw(&mut self, width: u32, dark: bool) {
+        self.view(width, 900, dark);
+        let scheme = if dark { "dark" } else { "light" };
+        let behind = format!(
+            "(() => {{ const root = document.documentElement, text = getComputedStyle(root).getPropertyValue('--c-text').trim(); \
+             const isBehind = (chart) => chart.layout.font.color !== text || chart._fullLayout.width !== chart.clientWidth \
+             || chart._fullLayout.height !== chart.clientHeight; \
+             return [root.dataset.theme].filter((theme) => theme !== '{scheme}').concat([...document.querySelectorAll(\
+             '[data-chart]')].filter(isBehind).map((chart) => chart.dataset.chart)); }})()"
+        );
+        let behind = self.value_once(&behind, "value.length === 0", PATIENCE.as_secs_f64());
+        assert_eq!(behind, json!([]), "not drawn again, {width} pixels wide and {scheme}");
+    }
+
     /// PNG in base64 of the whole page, at half its size.
     pub(crate) fn picture(&mut self, width: u32) -> String {
         let height = self.value("document.documentElement.scrollHeight");

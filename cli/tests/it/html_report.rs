@@ -70,14 +70,20 @@ fn charts(browser: &mut Browser) -> Vec<(String, [f64; 4])> {
     places.as_array().unwrap().iter().map(place).collect()
 }
 
-/// Every chart is drawn and whole in a window of that width, and nothing lies beyond the edge.
+/// Every chart is drawn and whole in a window of that width, and nothing lies beyond the edge. Without a page, the open one draws
+/// itself again in the other scheme.
 fn drawn(
     browser: &mut Browser,
-    page: &Path,
+    page: Option<&Path>,
     (view, width, dark): (&str, u32, bool),
 ) -> Vec<(String, [f64; 4])> {
-    browser.view(width, 900, dark);
-    browser.open(page);
+    match page {
+        Some(page) => {
+            browser.view(width, 900, dark);
+            browser.open(page);
+        }
+        None => browser.redraw(width, dark),
+    }
     let picture = browser.picture(width);
     keep(&format!("{view}.png"), &picture);
     let charts = charts(browser);
@@ -169,8 +175,12 @@ fn every_chart_is_drawn_in_light_and_dark_and_on_a_phone() {
     let folder = run();
     let page = folder.last_run().join("report.html");
     let mut backgrounds = Vec::new();
-    for view in [("desktop", 1400, false), ("dark", 1400, true), ("phone", 390, false)] {
-        let charts = drawn(&mut browser, &page, view);
+    for (opened, view) in [
+        (Some(&*page), ("phone", 390, false)),
+        (None, ("dark", 1400, true)),
+        (None, ("desktop", 1400, false)),
+    ] {
+        let charts = drawn(&mut browser, opened, view);
         assert!(charts.len() >= 12, "{charts:?}");
         backgrounds.push(browser.value("getComputedStyle(document.body).backgroundColor"));
         assert_silent(&browser, &page);
@@ -278,10 +288,9 @@ fn two_runs_are_laid_over_each_other() {
     let folder = run();
     folder.slob("diff latest second --html -o both.html").says(&["wrote both.html"]).silently();
     let page = folder.at("both.html");
-    let charts =
-        [("diff-dark-phone", 390, true), ("diff", 1400, false)].map(|view| drawn(&mut browser, &page, view));
-    assert!(charts.iter().all(|charts| charts.len() >= 12), "{charts:?}");
-    let [_, charts] = charts;
+    let of_phone = drawn(&mut browser, Some(&page), ("diff-dark-phone", 390, true));
+    let charts = drawn(&mut browser, None, ("diff", 1400, false));
+    assert!(of_phone.len() >= 12 && charts.len() >= 12, "{of_phone:?} {charts:?}");
     let (latency, place) = charts.into_iter().find(|(chart, _)| chart == "latency-over-time").unwrap();
     let shown = hovered(&mut browser, &latency, place);
     assert!(shown.contains("first: p99") && shown.contains("second: p99"), "{shown}");
@@ -308,9 +317,8 @@ fn three_groups_are_in_one_chart_for_each_figure() {
     assert_eq!(json["groups"][1]["name"], "kvm");
     folder.slob("diff metal kvm xen --html -o three.html").success();
     let page = folder.at("three.html");
-    for view in [("diff-three", 1280, false), ("diff-three-dark-phone", 400, true)] {
-        drawn(&mut browser, &page, view);
-    }
+    drawn(&mut browser, Some(&page), ("diff-three-dark-phone", 400, true));
+    drawn(&mut browser, None, ("diff-three", 1280, false));
     for chart in ["distribution-operations", "operations-over-time-line0", "latency-over-time-line2"] {
         assert_eq!(line_names(&mut browser, chart), json!(["metal", "kvm", "xen"]), "{chart}");
     }
@@ -337,8 +345,9 @@ fn an_analysis_has_its_charts() {
     let analyze = format!("analyze {AWR_INFO} --variants XFS,EXT3,RAW --relative-to RAW --html");
     folder.slob(analyze).says(&["wrote compare.html"]).silently();
     let page = folder.at("compare.html");
-    for view in [("analysis-dark-phone", 390, true), ("analysis", 1400, false)] {
-        let charts = drawn(&mut browser, &page, view);
+    let views = [("analysis-dark-phone", 390, true), ("analysis", 1400, false)];
+    for (opened, view) in [Some(&*page), None].into_iter().zip(views) {
+        let charts = drawn(&mut browser, opened, view);
         // Means, ratios and a sweep of each of four tables.
         assert_eq!(charts.len(), 12, "{charts:?}");
     }
@@ -382,9 +391,8 @@ fn a_knees_points_are_levels_and_say_their_sessions() {
     let flags = "-s 1 --max-sessions 2 --run-time 1 --warmup 0 --repeats 2 --target null:?latency_us=2000";
     folder.slob(format!("saturate {flags} --html -o knee.html")).success();
     let page = folder.at("knee.html");
-    for view in [("knee", 1280, false), ("knee-phone", 400, false)] {
-        drawn(&mut browser, &page, view);
-    }
+    drawn(&mut browser, Some(&page), ("knee-phone", 400, false));
+    drawn(&mut browser, None, ("knee", 1280, true));
     let labels = browser.value("document.querySelector('[data-chart=operation-latency]').data[0].text");
     assert_eq!(labels, json!(["1", "2"]));
     assert_silent(&browser, &page);
@@ -405,8 +413,9 @@ fn pages_of_a_campaign_fit_wide_and_narrow_windows() {
     folder.slob("analyze c --html").success();
     for (page, least) in [("trend", 1), ("compare", 2)] {
         let path = folder.at(&format!("{page}.html"));
-        for width in [1280, 400] {
-            let charts = drawn(&mut browser, &path, (&format!("{page}-{width}"), width, false));
+        for (opened, width) in [(Some(&*path), 400), (None, 1280)] {
+            let dark = opened.is_none();
+            let charts = drawn(&mut browser, opened, (&format!("{page}-{width}"), width, dark));
             assert!(charts.len() >= least, "{page}: {charts:?}");
         }
     }
