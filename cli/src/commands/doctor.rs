@@ -318,7 +318,16 @@ impl AtTarget {
         *site = Site::find(engine.as_ref(), server, &observers, copy, stop)?;
         let place = if server.capabilities.embedded { "built in" } else { "reached" };
         checks.push(Check::good("Target", format!("{} {}, {place}", server.product, server.version)));
-        match engine.check_account() {
+        // Another account may have loaded.
+        let only_runs = || {
+            let is_loaded = Loaded::at(engine.as_ref()).is_ok_and(|loaded| loaded.is_some());
+            is_loaded && engine.check_account(Purpose::Use).is_ok()
+        };
+        match engine.check_account(Purpose::Load) {
+            Err(error) if only_runs() => {
+                let said = format!("may run with what is loaded, but load nothing: {error}");
+                checks.push(Check::advice("Account", said));
+            }
             Err(error) => checks.push(Check::problem("Account", error.to_string())),
             Ok(()) if server.capabilities.embedded => {}
             Ok(()) => checks.push(Check::good("Account", "may load, as far as the server says")),

@@ -153,6 +153,24 @@ fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
     assert_contains(&bench.folder.slob(load).stderr, &anonymous[1..]);
 }
 
+/// The doctor called it a problem where runs work, and a load failed at its end.
+#[test]
+fn an_account_without_the_statistics_may_run_but_begins_no_load() {
+    let Some(bench) = mariadb(&[]) else { return };
+    let (server, folder): (&MariaDb, _) = (&bench.server, &bench.folder);
+    server.sql("CREATE USER poor@'127.0.0.1'");
+    server.sql("GRANT ALL ON `slob%`.* TO poor@'127.0.0.1'");
+    let poor = format!("--target '{}'", server.target("poor"));
+    let statistics = "GRANT SELECT ON mysql.innodb_index_stats TO 'poor'@'127.0.0.1'";
+    let refused = folder.slob(format!("setup {poor} --scale 2M 1"));
+    assert!(refused.code != 0 && refused.stderr.contains(statistics), "{}", refused.stderr);
+    assert_eq!(server.ask("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'slob1'"), 0);
+    doctor(folder, None, &poor).prints_and_exits(1, &["PROBLEM  Account", statistics]);
+    folder.slob(format!("setup --target '{}' --scale 2M 1", bench.target)).success();
+    doctor(folder, None, &poor).prints(&["WARNING  Account", "may run with what is loaded", statistics]);
+    folder.slob(format!("run 1 {poor} --scale 2M --warmup 0 --run-time 2")).success();
+}
+
 #[test]
 fn a_role_and_a_database_that_are_missing_come_with_their_statements() {
     let Some(bench) = small() else { return };

@@ -75,8 +75,8 @@ pub trait Engine: Send + Sync {
     /// Describes the server.
     fn server(&self) -> Result<Server>;
 
-    /// Changes nothing. Fails with [`crate::ErrorKind::Privilege`] and the remedy.
-    fn check_account(&self) -> Result<()> {
+    /// Checks rights to load, or to use what is loaded. Changes nothing. Fails with [`crate::ErrorKind::Privilege`] and the remedy.
+    fn check_account(&self, _purpose: Purpose) -> Result<()> {
         Ok(())
     }
 

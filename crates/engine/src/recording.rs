@@ -7,9 +7,9 @@ use slob_method::{Batch, RowView, SchemaNo};
 use slob_spec::StatisticsType;
 
 use crate::{
-    Cancel, CapturedAnswer, Debt, Engine, Facts, Layout, Load, LoadProgress, Outcome, Result, RunPlan,
-    SchemaState, Server, ServerLocation, ServerReport, ServerTotals, Session, SessionPlan, Slice, Snapshot,
-    TargetLock, lock,
+    Cancel, CapturedAnswer, Debt, Engine, Facts, Layout, Load, LoadProgress, Outcome, Purpose, Result,
+    RunPlan, SchemaState, Server, ServerLocation, ServerReport, ServerTotals, Session, SessionPlan, Slice,
+    Snapshot, TargetLock, lock,
 };
 
 /// Further calls are counted only.
@@ -83,8 +83,8 @@ impl Engine for RecordedEngine {
         self.recording.call("server", || self.engine.server())
     }
 
-    fn check_account(&self) -> Result<()> {
-        self.recording.call("check the account", || self.engine.check_account())
+    fn check_account(&self, purpose: Purpose) -> Result<()> {
+        self.recording.call("check the account", || self.engine.check_account(purpose))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>> {

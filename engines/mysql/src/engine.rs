@@ -1,7 +1,7 @@
 use slob_engine::{
-    CapturedAnswer, Debt, Engine, EngineKind, Facts, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan,
-    SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice, Snapshot, TargetLock,
-    lock,
+    CapturedAnswer, Debt, Engine, EngineKind, Facts, Layout, Load, LoadProgress, OpenSpec, Purpose, Result,
+    RunPlan, SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice, Snapshot,
+    TargetLock, lock,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_server::{LoopPlace, Task};
@@ -30,8 +30,8 @@ impl Engine for MysqlEngine {
         servers.with(Task::Read, |conn| settings::describe(conn, product, *loop_place))
     }
 
-    fn check_account(&self) -> Result<()> {
-        self.0.servers.with(Task::Read, load::check_account)
+    fn check_account(&self, purpose: Purpose) -> Result<()> {
+        self.0.servers.with(Task::Read, |conn| load::check_account(conn, purpose))
     }
 
     fn schemas(&self) -> Result<Vec<SchemaState>> {

@@ -6,7 +6,7 @@
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::{
-    EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Slice, TargetLock, target_in_use,
+    EngineError, ErrorKind, Layout, Load, LoadProgress, Purpose, Result, Slice, TargetLock, target_in_use,
 };
 use slob_method::{COLUMNS, SchemaNo, Table};
 use slob_server::{
@@ -47,9 +47,12 @@ pub(crate) fn grants(to: &str) -> String {
     format!("GRANT ALL ON `slob%`.* TO {to}; GRANT SELECT ON mysql.innodb_index_stats TO {to}")
 }
 
-/// Checks rights on our databases and on the statistics of layout. A lack is an error of [`ErrorKind::Privilege`] with the
-/// statements that help.
-pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
+/// A completed load measures with it how the rows lie.
+const STATISTICS: &str = "SELECT 1 FROM mysql.innodb_index_stats LIMIT 0";
+
+/// Checks rights on our databases; for a load, also on the statistics of layout. A lack is an error of
+/// [`ErrorKind::Privilege`] with the statements that help.
+pub(crate) fn check_account(conn: &mut Conn, purpose: Purpose) -> Result<()> {
     /// The first is for databases, the second for tables.
     const REFUSED: [u16; 2] = [1044, 1142];
     let step = "asking what the account may do";
@@ -77,9 +80,9 @@ pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
         format!("USE {last}"),
         format!("CREATE TABLE {last}.slob_asks LIKE {last}.slob_none"),
         format!("INSERT INTO {last}.slob_none VALUES (1)"),
-        "SELECT 1 FROM mysql.innodb_index_stats LIMIT 0".to_owned(),
     ];
-    for question in asked {
+    let of_load = (purpose == Purpose::Load).then(|| STATISTICS.to_owned());
+    for question in asked.into_iter().chain(of_load) {
         let Err(error) = conn.query_drop(question) else { continue };
         if code_of(&error).is_some_and(|code| REFUSED.contains(&code)) {
             let advice = format!("an administrator allows it with {}", grants(&account(&current)));
@@ -92,6 +95,8 @@ pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
 /// Fails if a database of that name exists.
 pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<()> {
     let step = &format!("creating {}", schema_name(schema));
+    // A load that can't be completed does not begin.
+    conn.query_drop(STATISTICS).or_else(|_| check_account(conn, Purpose::Load))?;
     let page = conn.row(step, "SELECT @@innodb_page_size")?.get(0);
     let layout = RowLayout::of_page(page.unwrap_or_default(), step)?;
     // The server commits each of these statements. The row of the load comes last, since a creation without it is repeated.
@@ -103,7 +108,7 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
             let refused = failed(step, &error);
             if refused.kind() == ErrorKind::Privilege {
                 // It names the account, which may be an anonymous one.
-                check_account(conn)?;
+                check_account(conn, Purpose::Load)?;
             }
             return Err(refused);
         }
@@ -243,11 +248,8 @@ fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<La
     let rows = row.need(0, step)?;
     check_all_keys(load, [rows, row.need(1, step)?, row.need(2, step)?], step)?;
     let sql = include_str!("../sql/pages.sql").replace("{database}", &schema_name(schema));
-    let pages = conn.row(step, &sql).map_err(|error| match error.kind() {
-        ErrorKind::Privilege => error
-            .with_advice("GRANT SELECT ON mysql.innodb_index_stats TO the role: it tells how the rows lie"),
-        _ => error,
-    })?;
+    let asked = conn.row(step, &sql);
+    let pages = asked.map_err(|error| check_account(conn, Purpose::Load).err().unwrap_or(error))?;
     match (pages.get::<u64>(0), pages.get(1)) {
         (Some(leaves), Some(all_blocks)) if leaves > 0 => {
             Ok(Layout { rows, row_blocks: leaves.saturating_sub(PAGES_WITHOUT_ROWS), all_blocks })

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use slob_engine::{
-    CapturedAnswer, Debt, Engine, EngineKind, Facts, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan,
-    SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice, Snapshot, TargetLock,
+    CapturedAnswer, Debt, Engine, EngineKind, Facts, Layout, Load, LoadProgress, OpenSpec, Purpose, Result,
+    RunPlan, SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice, Snapshot,
+    TargetLock,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_server::{LoopPlace, Task};
@@ -33,7 +34,11 @@ impl Engine for PostgresEngine {
             .with(Task::Read, |client| settings::describe(client, self.0.version, self.0.loop_place))
     }
 
-    fn check_account(&self) -> Result<()> {
+    fn check_account(&self, purpose: Purpose) -> Result<()> {
+        // A run creates nothing.
+        if purpose == Purpose::Use {
+            return Ok(());
+        }
         self.0.servers.with(Task::Read, |client| load::check_role(client, self.0.tablespace.as_deref()))
     }
 
