@@ -7,6 +7,8 @@ use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
+use slob_facts::ceiling::probe_limits;
+use slob_facts::format::limits;
 use slob_facts::table::Cell;
 use slob_facts::{Lead, figure};
 use slob_record::{Record, SeriesWanted, list_runs};
@@ -69,21 +71,29 @@ pub(super) fn info(args: &InfoArgs, matches: &ArgMatches) -> Outcome {
         false => asked.iter().map(find).collect::<Result<_, _>>()?,
     };
     let needs_verdicts = columns.iter().any(|column| column.needs_series);
-    let of_record = |record: Record| cells(&slob_facts::Run::of(&record), &columns);
+    let are_of_probe = columns.iter().any(|column| column.source == figure::CEILING_IOPS.source);
+    let of_run = |run: &slob_facts::Run<'_>| {
+        let limited = probe_limits(run.record).filter(|_| are_of_probe);
+        let limited =
+            limited.map(|group| format!("{} was probed within limits: {}", run.record.id, limits(group)));
+        (cells(run, &columns), limited)
+    };
     let everything = args.runs.is_empty();
     let runs = match everything {
         true => list_runs(&results)?.into(),
         false => Runs::named(&results, texts(&args.runs)),
     };
     let read = match needs_verdicts {
-        true => Records::judged(&runs, |figures| cells(figures, &columns)),
-        false => Records::read(&runs, SeriesWanted::Empty, of_record),
+        true => Records::judged(&runs, of_run),
+        false => Records::read(&runs, SeriesWanted::Empty, |record| of_run(&slob_facts::Run::of(&record))),
     };
     if everything && read.kept.is_empty() {
         say!("{} holds no runs", results.display());
     }
     let code = read.exit_code()?;
-    let table = table(heads, &columns, read.kept);
+    let (rows, limited): (Vec<_>, Vec<_>) = read.kept.into_iter().unzip();
+    limited.iter().flatten().for_each(|limited| say!("the device of {limited}"));
+    let table = table(heads, &columns, rows);
     let asked = [(args.awr_info, Form::Pipes), (args.csv, Form::Csv), (args.json, Form::Json)];
     output::print(&Form::of(asked, Form::Pipes).text(&table))?;
     Ok(code)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use slob_host::{DurableWrite, Flush};
 use slob_record::Record;
 
-use crate::ceiling::{commits_of_device, logs};
+use crate::ceiling::{commits_of_device, logs, probe_limits};
 use crate::figure::{self, Figure};
 use crate::format::{duration_us, fixed, percent};
 use crate::measured::{TimedEvent, timed_events};
@@ -54,7 +54,8 @@ pub fn bottleneck(figures: &Run<'_>) -> (Bottleneck, String) {
     }
     let at_its_limit = |figure: Figure| figure.of(figures).filter(|share| *share >= AT_LIMIT);
     if let Some(share) = at_its_limit(figure::DEVICE_PERCENT_OF_CEILING) {
-        let text = format!("The device delivered {} % of its ceiling.", percent(share));
+        let within = if probe_limits(figures.record).is_some() { ", probed within limits" } else { "" };
+        let text = format!("The device delivered {} % of its ceiling{within}.", percent(share));
         return (Bottleneck::Device, text);
     }
     if let Some(share) = log_busy_percent(figures).filter(|share| *share >= AT_LIMIT) {

@@ -1,6 +1,6 @@
 //! The ceiling of the device by a probe, and the share of it that a run reached.
 
-use slob_host::DurableWrite;
+use slob_host::{DurableWrite, GroupLimits};
 use slob_measure::Counter;
 use slob_record::{Record, SavedProbe};
 
@@ -12,6 +12,11 @@ fn probe<'a>(run: &Measured<'a>) -> Option<&'a SavedProbe> {
     let block_bytes = run.record.server.block_bytes;
     let fits = |probe: &&SavedProbe| probe.result.plan.direct && probe.result.plan.block_bytes == block_bytes;
     run.record.probe.as_ref().filter(fits)
+}
+
+/// Limits of the probe's own control group, to which its ceilings may belong.
+pub fn probe_limits(record: &Record) -> Option<&GroupLimits> {
+    record.probe.as_ref()?.result.limits.as_ref()
 }
 
 pub(crate) fn ceiling_iops(run: &Measured<'_>) -> Option<f64> {

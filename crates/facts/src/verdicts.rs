@@ -95,6 +95,15 @@ impl Finding {
         self.judgement().remedy
     }
 
+    /// True for an observation that changes how the figures of a run are read.
+    pub fn is_caution(&self) -> bool {
+        matches!(
+            self,
+            Self::Steady(SteadyFinding::NotSettled { .. })
+                | Self::CpuToSpare(CpuFinding::ProbeLimited { .. })
+        )
+    }
+
     pub fn cause(&self) -> String {
         self.json()["cause"].as_str().unwrap_or_default().to_owned()
     }

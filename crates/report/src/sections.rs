@@ -184,6 +184,8 @@ pub fn compact_summary(record: &Record, columns: Option<usize>) -> String {
         if let Some(remedy) = remedy.filter(|remedy| !verdict.sentence().contains(&**remedy)) {
             with_commands(&mut page, &format!("{:<24}->", ""), &remedy);
         }
+        let cautions = verdict.others.iter().filter(|other| other.is_caution());
+        cautions.for_each(|other| page.hanging(&format!("{:<24} -", ""), &other.sentence()));
     }
     page.into_text(columns)
 }

@@ -10,8 +10,9 @@ use slob_record::{ObservedRecord, Record};
 
 use super::physical::is_cached_test;
 use super::{BAD, DOUBT, GOOD, Grade, OBSERVATION, UNKNOWN, findings, worst_first};
+use crate::ceiling::probe_limits;
 use crate::figure::{self, Figures};
-use crate::format::{Hundredths, Percent, Seconds, Tenths, fixed};
+use crate::format::{Hundredths, Percent, Seconds, Tenths, fixed, limits};
 use crate::measured::{
     Measured, counter_of_all, device_counters, has_quota, own_io, ratio, server_used_percent,
     throttled_percent,
@@ -52,6 +53,9 @@ findings! {
         IoLimited { limit: IoLimit, busy: Percent } =
             BAD.by(&IO_LIMIT).remedy("Raise the limit, or compare only runs that are held so.") =>
             "{limit}: the figures show that limit, not the storage; CPUs {busy} % busy.";
+        /// Limits of the control group of `slob probe`.
+        ProbeLimited { limits: String } = OBSERVATION =>
+            "The ceiling of the device may be that of the probe's own limits: {limits}.";
         IoLimitFree { limit: IoLimit } = OBSERVATION.by(&IO_LIMIT) => "I/O is limited: {limit}.";
         // All CPUs of the host were busy.
         CachedTest { busy: Percent } = GOOD.by(&CPU_FULL) => "a test of cached reads measures the CPU: CPUs {busy} % busy.";
@@ -453,7 +457,9 @@ fn observations(figures: &Figures<'_>) -> impl Iterator<Item = CpuFinding> {
     let client = client_s
         .zip(figure::WINDOW_S.of(figures))
         .map(|(client_s, window_s)| CpuFinding::ClientUsed { cpus: Hundredths(client_s / window_s) });
-    [database, outside, client].into_iter().flatten()
+    let of_probe = probe_limits(figures.record).map(limits);
+    let of_probe = of_probe.map(|limits| CpuFinding::ProbeLimited { limits });
+    [database, outside, client, of_probe].into_iter().flatten()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
