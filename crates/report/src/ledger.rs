@@ -35,6 +35,8 @@ enum Basis {
 pub struct Platform {
     name: String,
     basis: Basis,
+    /// Target, sessions and updates.
+    test: [String; 3],
     source: String,
     io_per_s: Option<f64>,
     writes_percent: Option<f64>,
@@ -77,6 +79,11 @@ impl Platform {
         };
         Self {
             basis: Basis::Measured,
+            test: [
+                first.target.clone(),
+                plural(first.workload.sessions().into(), "session"),
+                format!("{} % updates", first.workload.update_pct),
+            ],
             source: format!("{runs}: {} {}", server.product, server.version),
             io_per_s,
             writes_percent: io_per_s.and_then(|io| ratio(100.0 * sound(&figure::PHYSICAL_WRITES_PER_S)?, io)),
@@ -114,6 +121,18 @@ impl Platform {
             name,
             ..Self::default()
         }
+    }
+
+    /// Rows of one name get what tells them apart.
+    fn name_among(&self, all: &[Self]) -> String {
+        let twins =
+            all.iter().filter(|other| (&other.name, other.basis) == (&self.name, self.basis)).collect_vec();
+        let differs = |at: &usize| !twins.iter().map(|twin| &twin.test[*at]).all_equal();
+        let mut apart = (0..self.test.len()).filter(differs).map(|at| self.test[at].as_str()).collect_vec();
+        if twins.iter().filter(|twin| twin.test == self.test).count() > 1 {
+            apart.push(&self.source);
+        }
+        if apart.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, apart.join(", ")) }
     }
 
     fn per(&self, divisor: Option<f64>) -> Option<f64> {
@@ -273,6 +292,8 @@ impl Ledger {
             (one, other) => other.is_some().cmp(&one.is_some()),
         };
         platforms.sort_by(|one, other| one.basis.cmp(&other.basis).then(by_core(one, other)));
+        let names = platforms.iter().map(|one| one.name_among(&platforms)).collect_vec();
+        platforms.iter_mut().zip(names).for_each(|(one, name)| one.name = name);
         Self { platforms }
     }
 

@@ -59,6 +59,32 @@ fn repeats_are_one_platform() {
     assert!((repeated.io_per_s.unwrap() / alone - 1.5).abs() < 0.01, "{platforms:?}");
 }
 
+#[test]
+fn platforms_of_one_name_are_told_apart_by_what_differs() {
+    let run = |schemas: u32, target: &str| {
+        let mut record = records::update_run();
+        (record.name, record.target) = ("array".into(), target.into());
+        record.workload.schemas = schemas.try_into().unwrap();
+        record
+    };
+    let names = |records: &[Record]| {
+        let named = Ledger::new(of_runs(records)).platforms.into_iter().map(|platform| platform.name);
+        named.sorted().collect_vec()
+    };
+    let sessions = |schemas: u32| plural(run(schemas, "a").workload.sessions().into(), "session");
+    assert_eq!(names(&[run(1, "a"), run(1, "a")]), ["array"]);
+    let [one, two] = [1, 2].map(|schemas| format!("array ({})", sessions(schemas)));
+    assert_eq!(names(&[run(1, "a"), run(2, "a")]), [one, two]);
+    let [one, two] =
+        [(1, "a"), (2, "b")].map(|(schemas, target)| format!("array ({target}, {})", sessions(schemas)));
+    assert_eq!(names(&[run(1, "a"), run(2, "b")]), [one, two]);
+    let mut twice = of_runs(&[run(1, "a")]);
+    twice.extend(of_runs(&[Record { id: "another".into(), ..run(1, "a") }]));
+    let ledger = Ledger::new(twice);
+    assert!(ledger.platforms[1].name.contains("run another"), "{ledger:?}");
+    assert_ne!(ledger.platforms[0].name, ledger.platforms[1].name);
+}
+
 fn priced(mut record: Record, cost: &str, cores: &str) -> Record {
     for (key, value) in [("COST_PER_HOUR", cost), ("LICENSED_CORES", cores)] {
         let (key, value) = (key.into(), value.into());
