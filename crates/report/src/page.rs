@@ -74,8 +74,9 @@ impl Page {
         self.blocks.push(Block::Paragraph(text.to_owned()));
     }
 
+    /// Nothing without a row.
     pub(crate) fn table(&mut self, table: &Table) {
-        self.blocks.push(Block::Table(table.clone()));
+        self.blocks.extend((!table.is_empty()).then(|| Block::Table(table.clone())));
     }
 
     pub(crate) fn into_markdown(self) -> String {

@@ -306,10 +306,11 @@ impl Answer for Headroom {
         page.paragraph(&self.answer());
         self.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
         plan.demand.notes.iter().chain(&plan.notes).for_each(|note| page.fact("", note));
-        page.section("Steps");
-        self.write_steps(page);
-        page.section(&format!("{BESIDE} at the same demand"));
-        page.table(&self.beside_production());
+        if !self.steps_table().is_empty() {
+            page.section("Steps");
+            self.write_steps(page);
+            page.table_under(&format!("{BESIDE} at the same demand"), &self.beside_production());
+        }
         page.section("The plan, as it was calibrated");
         plan.write_fit(page);
         plan.write_not_modelled(page);
