@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{ArgAction, ArgMatches, Args, value_parser};
 use jiff::Timestamp;
-use slob_host::{Device, HostInfo, ProbeEvent, ProbePlan, run_probe};
+use slob_host::{Device, HostInfo, ProbeEvent, ProbePlan, ProbeStep, run_probe};
 use slob_observe::Observer;
-use slob_record::{SavedProbe, save_probe};
+use slob_record::{SavedProbe, latest_probe, save_probe};
 use slob_report::Answer as _;
 use slob_spec::{Entry, Observe, Origin, Settings, SshHost, Value};
 
@@ -23,7 +23,7 @@ use crate::{interrupt, output, settings};
 #[derive(Args)]
 #[command(after_help = "\
 Reads random blocks of a scratch file in that folder, writes durably to others, then removes them.
-The result is kept in the results folder; later runs on the same device are compared with it.
+The result is kept in the results folder; later runs on the same device are compared with the best.
 Examples:
   slob probe /data                       the device behind a folder of this host
   slob probe --durable only /data        how many commits per second it can promise
@@ -92,13 +92,41 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
     }
     if !args.no_save {
         let path = save_probe(&results, &probe).map_err(Failure::failed)?;
-        say!("saved in {}; later runs on this device are compared with it", path.display());
+        say!("saved in {}; {}", path.display(), compared_with(&results, &probe));
     }
     if probe.result.interrupted {
         output::say("interrupted: the reads until the cliff were cut short");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(forms.exit_code(&probe, false))
+}
+
+/// Which probe [`latest_probe`] takes for later runs.
+fn compared_with(results: &Path, probe: &SavedProbe) -> String {
+    let device = probe.device.as_ref();
+    let best =
+        device.and_then(|device| latest_probe(results, &probe.host, device, probe.result.plan.block_bytes));
+    match best {
+        None => "no run is compared with it: that needs direct I/O and a known device".to_owned(),
+        Some(best) if best.taken == probe.taken => {
+            "later runs on this device are compared with it".to_owned()
+        }
+        Some(best) => {
+            let is_lent = |step: &ProbeStep| {
+                step.kind.durable().is_some()
+                    && probe.result.steps.iter().any(|own| own.figures == step.figures)
+            };
+            let beside = if best.result.steps.iter().any(is_lent) {
+                "its durable writes, and with the reads of "
+            } else {
+                ""
+            };
+            let taken = best.taken.strftime("%Y-%m-%d %H:%M UTC");
+            format!(
+                "later runs on this device are compared with {beside}the probe of {taken}, which has a larger file or a higher ceiling"
+            )
+        }
+    }
 }
 
 fn remote_host(settings: &Settings) -> Result<Option<SshHost>, Failure> {

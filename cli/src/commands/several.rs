@@ -56,7 +56,7 @@ Examples:
   slob probe --ladder                  device, file system, page cache, database
   slob probe --ladder -s 1 -t 8 --seconds 20   eight sessions on each rung
 Reads random blocks of a scratch file in that folder, then removes the file. The result is kept in the results folder; later
-runs on the same device are compared with it.",
+runs on the same device are compared with the best.",
     parts: &[("device", "Of the device"), ("ladder", "With --ladder")],
     rare: &[],
     meant: |matches| if matches.get_flag("ladder") { "ladder" } else { "device" },

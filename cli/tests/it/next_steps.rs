@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use crate::common::{Called, Folder, SLOB};
+use crate::common::{Called, Folder, SLOB, read_json};
 
 #[track_caller]
 fn offered<'a>(said: &'a str, words: &str) -> &'a str {
@@ -27,6 +27,32 @@ fn the_run_after_a_setup_has_its_flags() {
     assert_eq!(folder.last_record()["status"]["state"], "completed");
     // The same where there was nothing left to load.
     assert_eq!(offered(&folder.slob(setup).success().stderr, "slob run"), run);
+}
+
+/// 'Later runs are compared with it' was said of a probe that lost to an earlier one, too.
+#[test]
+fn a_probe_says_with_which_probe_later_runs_are_compared() {
+    let folder = Folder::new();
+    let probe = || {
+        folder
+            .slob("probe . --seconds 0.1 --size-mb 16 --sessions 1 --depths 4 --durable no")
+            .success()
+            .stderr
+    };
+    assert!(probe().contains("later runs on this device are compared with it"));
+    let saved = std::fs::read_dir(folder.at("runs/probes")).unwrap().next().unwrap().unwrap().path();
+    for (factor, words) in [(1e6, "compared with the probe of 2"), (1e-6, "compared with it")] {
+        let mut earlier = read_json(&saved);
+        for step in earlier["result"]["steps"].as_array_mut().unwrap() {
+            step["figures"]["iops"] = (factor * 1000.0).into();
+        }
+        earlier["taken"] = (jiff::Timestamp::now() - jiff::SignedDuration::from_hours(1)).to_string().into();
+        std::fs::remove_dir_all(folder.at("runs/probes")).unwrap();
+        std::fs::create_dir_all(folder.at("runs/probes")).unwrap();
+        std::fs::write(&saved, earlier.to_string()).unwrap();
+        let said = probe();
+        assert!(said.contains(words), "{factor}: {said}");
+    }
 }
 
 #[test]
