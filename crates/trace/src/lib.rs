@@ -103,7 +103,7 @@ impl Tracer {
     pub fn start(block_bytes: u32) -> Result<Self, Unavailable> {
         find_obstacle()?;
         let layout = Layout::of_running_kernel().map_err(|cause| Unavailable { cause, remedy: KERNEL })?;
-        let maps = Maps::new().map_err(|error| unavailable("creating its maps", &error))?;
+        let maps = Maps::new().map_err(|error| unavailable("the kernel refuses its counters", &error))?;
         let programs = [
             // Requests come back in this order, so that nothing is half counted at the start.
             ("block_rq_complete", programs::completed(&maps, &layout)),
