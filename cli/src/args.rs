@@ -1,5 +1,6 @@
 //! The command line, its help, and what a mistake is answered with.
 
+use std::env;
 use std::env::consts::{ARCH, OS};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -111,7 +112,26 @@ pub(crate) fn exit_with(error: clap::Error) -> ExitCode {
     let error = with_example(with_own_tips(error, &root), &root);
     // A closed pipe behind --help is no error.
     let _ = error.print();
+    if error.use_stderr() {
+        say_page_file();
+    }
     ExitCode::from(u8::from(error.use_stderr()) * 2)
+}
+
+/// After a mistake: where `--html` needs no file, a word behind it is an input.
+pub(crate) fn say_page_file() {
+    let words: Vec<String> = env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_page = |pair: &&[String]| pair[0] == "--html" && pair[1].ends_with(".html");
+    let (Some(pair), root) = (words.windows(2).find(is_page), command()) else { return };
+    let Some(named) = words.get(1).and_then(|word| root.find_subcommand(word)) else { return };
+    let argument = |id: &str| named.get_arguments().find(|argument| argument.get_id() == id);
+    let of_page = |html: &Arg| match html.get_action().takes_values() {
+        true => html.is_require_equals_set().then(|| format!("`--html={}`", pair[1])),
+        false => argument("output").map(|_| format!("`--html -o {}`", pair[1])),
+    };
+    if let Some(way) = argument("html").and_then(of_page) {
+        say!("slob: a word after --html is an input; {way} names the page's file");
+    }
 }
 
 /// The library's tips go by letters: they offer `--gate` for the `--rate` of another command, or a flag as a value, and nothing

@@ -61,6 +61,7 @@ fn main() -> ExitCode {
             let of_command = matches.subcommand().map_or(&matches, |(_, of_command)| of_command);
             let say = |message: &str| say!("slob: {}", flags::offered(message, of_command));
             failure.messages().for_each(say);
+            args::say_page_file();
             failure.code()
         }
     }

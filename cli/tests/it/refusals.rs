@@ -170,7 +170,7 @@ fn mistakes_have_messages_that_help() {
     folder.slob("run --target null:?latency_us=1000 --run-time 1 --warmup 0 --name once").success();
     let runs =
         format!("{}/runs holds 1 run; `slob list`", fs::canonicalize(folder.path()).unwrap().display());
-    let mistakes: [(&str, i32, &[&str]); 103] = [
+    let mistakes: [(&str, i32, &[&str]); 107] = [
         ("run --target sqlite:./d --rate 100@5s", 2, &["the first rate of a schedule from 0s on"]),
         ("rnu", 2, &["'run'"]),
         ("run --target sqlite:./nowhere", 2, &["./nowhere", "slob setup"]),
@@ -256,6 +256,10 @@ fn mistakes_have_messages_that_help() {
         ("run --target postgres:/u@h/d", 2, &["'@' in the path", "'//'"]),
         ("run --target postgres://u@nosuch.invalid/d", 2, &["nosuch.invalid", "check the host's name"]),
         ("probe --ladder --target null:", 2, &["stores no blocks", "slob probe --ladder"]),
+        ("probe --html out.html", 2, &["out.html does not exist", "`--html=out.html` names the page's file"]),
+        ("probe . --html out.html", 2, &["unexpected argument 'out.html'", "`--html=out.html` names"]),
+        ("compare once --html out.html", 2, &["`--html=out.html` names"]),
+        ("report once --html out.html", 2, &["out.html", "`--html -o out.html` names"]),
         ("probe /nosuch", 2, &["/nosuch does not exist", "create it first"]),
         ("probe /etc/passwd", 2, &["/etc/passwd is not a folder"]),
         // Values.
