@@ -28,6 +28,11 @@ impl Confidence {
         confidence_of_look(self.0, look, most).map(Self)
     }
 
+    /// Marks of different nouns do not hold together.
+    pub(crate) fn by_chance(self, noun: &str) -> String {
+        format!("By chance alone, one {noun} in {} is marked.", fixed((1.0 / (1.0 - self.0)).round(), 0))
+    }
+
     /// Bonferroni: each of so many statements that hold together.
     pub(crate) fn of_each(self, statements: usize) -> Self {
         Self(1.0 - (1.0 - self.0) / statements.max(1) as f64)

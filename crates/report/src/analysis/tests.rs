@@ -250,6 +250,16 @@ fn a_real_difference_is_found_and_its_size_said() {
     assert_eq!(campaign(1, 5.0).tables[0].pairs.len(), 2);
 }
 
+/// Verdicts of one table hold together, those of several do not.
+#[test]
+fn several_tables_say_how_many_differ_by_chance() {
+    let by_chance = "By chance alone, one table in 20 is marked.";
+    let mut analysis = of_sample(&Options::default()).unwrap();
+    assert!(analysis.tables.len() > 1 && analysis.text(None).contains(by_chance), "{}", analysis.text(None));
+    analysis.tables.truncate(1);
+    assert!(!analysis.text(None).contains(by_chance), "{}", analysis.text(None));
+}
+
 #[test]
 fn single_runs_make_no_statement_about_noise() {
     let mut text = "FILE|WRITERS|READERS|PREADS|PWRITES|REDO|\n".to_owned();

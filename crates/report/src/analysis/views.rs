@@ -255,6 +255,9 @@ fn notes(analysis: &Analysis) -> Vec<String> {
          number of sessions the same weight.",
         analysis.confidence
     )];
+    if analysis.tables.len() > 1 {
+        notes.push(analysis.confidence.by_chance("table"));
+    }
     let cells = || analysis.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
     let fewest = cells().filter(|cell| cell.runs > 0).map(|cell| cell.runs).min().unwrap_or(0);
     match fewest {

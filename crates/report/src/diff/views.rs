@@ -74,10 +74,9 @@ impl Diff {
         }
         format!(
             "{base} First and Second are means of the runs. Interval: contains the true difference with {} confidence; \
-             * means that 0 is outside it. Intervals of percentiles allow for their 0.8 % error. By chance alone, one \
-             figure in {} is marked.",
+             * means that 0 is outside it. Intervals of percentiles allow for their 0.8 % error. {}",
             self.confidence,
-            fixed((1.0 / (1.0 - self.confidence.ratio())).round(), 0),
+            self.confidence.by_chance("figure"),
         )
     }
 
@@ -88,8 +87,9 @@ impl Diff {
             false => format!("{best}, which single runs can't tell from noise. {not}"),
             true => format!(
                 "{best}, and the next ones that noise does not tell from it; nothing is marked where it tells none apart. The marks of a \
-                 figure hold together with {0} confidence. +-: {0} confidence interval of the mean. {not}",
-                self.confidence
+                 figure hold together with {0} confidence. {1} +-: {0} confidence interval of the mean. {not}",
+                self.confidence,
+                self.confidence.by_chance("figure"),
             ),
         }
     }
