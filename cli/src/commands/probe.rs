@@ -103,30 +103,19 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
 
 /// Which probe [`latest_probe`] takes for later runs.
 fn compared_with(results: &Path, probe: &SavedProbe) -> String {
-    let device = probe.device.as_ref();
-    let best =
-        device.and_then(|device| latest_probe(results, &probe.host, device, probe.result.plan.block_bytes));
-    match best {
-        None => "no run is compared with it: that needs direct I/O and a known device".to_owned(),
-        Some(best) if best.taken == probe.taken => {
-            "later runs on this device are compared with it".to_owned()
-        }
-        Some(best) => {
-            let is_lent = |step: &ProbeStep| {
-                step.kind.durable().is_some()
-                    && probe.result.steps.iter().any(|own| own.figures == step.figures)
-            };
-            let beside = if best.result.steps.iter().any(is_lent) {
-                "its durable writes, and with the reads of "
-            } else {
-                ""
-            };
-            let taken = best.taken.strftime("%Y-%m-%d %H:%M UTC");
-            format!(
-                "later runs on this device are compared with {beside}the probe of {taken}, which has a larger file or a higher ceiling"
-            )
-        }
-    }
+    let SavedProbe { taken, host, device, result } = probe;
+    let of = |device| latest_probe(results, host, device, result.plan.block_bytes);
+    let Some(best) = device.as_ref().and_then(of) else {
+        return "no run is compared with it: that needs direct I/O and a known device".to_owned();
+    };
+    let own = |step: &ProbeStep| result.steps.iter().any(|own| own.figures == step.figures);
+    let lent = best.result.steps.iter().any(|step| step.kind.durable().is_some() && own(step));
+    let with = match best.taken.strftime("%Y-%m-%d %H:%M UTC") {
+        _ if best.taken == *taken => "it".to_owned(),
+        at if lent => format!("its durable writes, and with the reads of the probe of {at}"),
+        at => format!("the probe of {at}, which has a larger file or a higher ceiling"),
+    };
+    format!("later runs on this device are compared with {with}")
 }
 
 fn remote_host(settings: &Settings) -> Result<Option<SshHost>, Failure> {

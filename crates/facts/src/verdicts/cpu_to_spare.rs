@@ -55,7 +55,7 @@ findings! {
             "{limit}: the figures show that limit, not the storage; CPUs {busy} % busy.";
         /// Limits of the control group of `slob probe`.
         ProbeLimited { limits: String } = OBSERVATION =>
-            "The ceiling of the device may be that of the probe's own limits: {limits}.";
+            "The ceiling of the device may be that of the probe's own limits: {limits}. Probe again without them.";
         IoLimitFree { limit: IoLimit } = OBSERVATION.by(&IO_LIMIT) => "I/O is limited: {limit}.";
         // All CPUs of the host were busy.
         CachedTest { busy: Percent } = GOOD.by(&CPU_FULL) => "a test of cached reads measures the CPU: CPUs {busy} % busy.";
