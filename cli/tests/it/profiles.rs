@@ -200,6 +200,9 @@ fn a_run_that_missed_its_rate_is_no_demand_and_each_command_says_so() {
     let replay = "headroom run.json --replay day --compress 1 --calibration 2s --warmup 0 --json";
     let replayed = folder.slob(replay);
     assert!([2, 4].contains(&replayed.code), "{}", replayed.all());
+    // 'Nowhere was this platform slower than production' was said where nothing was replayed.
+    let said = folder.slob(replay.replace(" --json", "")).all();
+    assert!(!said.contains("Nowhere") && !said.contains("was replayed in"), "{said}");
 }
 
 #[test]

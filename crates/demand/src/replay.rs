@@ -112,6 +112,14 @@ impl ReplayResult {
         known.filter_map(|interval| Some((interval, interval.step.as_ref()?)))
     }
 
+    /// BAD verdicts on the production that was to be replayed.
+    pub fn bad(&self) -> impl Iterator<Item = &Judged> {
+        self.intervals
+            .iter()
+            .filter_map(|interval| interval.slot.production.as_ref())
+            .flat_map(|own| &own.bad)
+    }
+
     pub fn broken(&self) -> impl Iterator<Item = &ReplayInterval> {
         self.replayed().filter(|(_, step)| step.broke.is_some()).map(|(interval, _)| interval)
     }

@@ -4,6 +4,7 @@
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use serde::Serialize;
+use slob_facts::Question;
 use slob_facts::format::length;
 
 use crate::demand::{By, Choice, ChoiceError, Demand, at_moment, chosen};
@@ -123,6 +124,13 @@ fn notes(slots: &[Slot], by: By, at_point: &Figures) -> Vec<String> {
             ));
         }
     }
+    for question in Question::ALL {
+        let own =
+            |(_, own): &(&Slot, &Interval)| own.bad.iter().find(|bad| bad.question == question).cloned();
+        let Some((slot, bad)) = known().find_map(|known| Some((known.0, own(&known)?))) else { continue };
+        let (of, begin) = (known().filter_map(|known| own(&known)).count(), slot.begin_words());
+        notes.push(format!("In {of} of {all} intervals, first at {begin}, production's {}.", bad.words()));
+    }
     let gaps: Vec<&Slot> = slots.iter().filter(|slot| slot.production.is_none()).collect();
     if let Some(first) = gaps.first() {
         let lost: f64 = gaps.iter().map(|gap| gap.seconds).sum();
@@ -188,6 +196,18 @@ mod tests {
             [(0.0, true), (3600.0, false), (7200.0, true)]
         );
         assert!(day.notes.last().unwrap().contains("nothing is known"), "{:?}", day.notes);
+    }
+
+    /// 'Carries production' was said of the rate that a control group had held production to.
+    #[test]
+    fn a_bad_run_in_the_stretch_is_said() {
+        let mut profile = profile(&[100.0, 400.0, 200.0]);
+        let held = slob_facts::verdicts::verdicts(&slob_testing::records::page_cache_run());
+        let held = held.iter().map(slob_facts::Judged::from).find(|one| one.answer == slob_facts::Grade::Bad);
+        profile.intervals[2].bad.extend(held);
+        let notes = stretch(&profile, None, 24.0).unwrap().notes;
+        let words = "In 1 of 3 intervals, first at 2026-11-20 02:00, production's Physical? is BAD: No:";
+        assert!(notes.iter().any(|note| note.starts_with(words)), "{notes:?}");
     }
 
     #[test]

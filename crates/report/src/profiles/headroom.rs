@@ -67,6 +67,12 @@ fn not_made(fit: &Fit, carries: Option<f64>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{why}: {parts}"))
 }
 
+/// What a headline says of the verdicts on production.
+pub(super) fn of_profiled<'a>(bad: impl IntoIterator<Item = &'a Judged>) -> impl Iterator<Item = String> {
+    let questions = bad.into_iter().map(|bad| bad.question).unique();
+    questions.map(|question| format!("; {} of the profiled run is BAD", question.title()))
+}
+
 impl PlanView {
     pub(super) fn ends(&self, measured: Option<&Environment>) -> [(&'static str, Option<String>); 2] {
         let joined = |parts: [Option<String>; 2], by| parts.into_iter().flatten().join(by);
@@ -150,9 +156,7 @@ impl Headroom {
         let spoiled = self.counted().filter(|step| step.spoiled.is_some()).count();
         let of = plural(self.counted().count() as u64, "step");
         let spoiled = (spoiled > 0).then(|| format!("; others spoiled {spoiled} of {of}"));
-        let bad = self.plan.demand.bad.iter();
-        let bad = bad.map(|bad| format!("; {} of the profiled run is BAD", bad.question.title()));
-        spoiled.into_iter().chain(bad).collect()
+        spoiled.into_iter().chain(of_profiled(&self.plan.demand.bad)).collect()
     }
 
     fn broken(&self) -> Option<(&HeadroomStep, &Break)> {
@@ -311,8 +315,7 @@ impl Answer for Headroom {
             self.write_steps(page);
             page.table_under(&format!("{BESIDE} at the same demand"), &self.beside_production());
         }
-        page.section("The plan, as it was calibrated");
-        plan.write_fit(page);
+        plan.write_plan(page);
         plan.write_not_modelled(page);
     }
 

@@ -104,6 +104,11 @@ impl PlanView {
         }
     }
 
+    pub(super) fn write_plan(&self, page: &mut Page) {
+        page.section(if self.runs.is_empty() { "The plan" } else { "The plan, as it was calibrated" });
+        self.write_fit(page);
+    }
+
     pub(super) fn write_fit(&self, page: &mut Page) {
         let heads = ["Demanded", "Planned", "Measured", "Difference %"];
         let mut table = Table::of_numbers(Column::left("Per second"), heads);

@@ -8,7 +8,7 @@ use slob_demand::{Figure, Figures, ReplayInterval, ReplayResult, times};
 use slob_facts::format::length;
 
 use super::PlanView;
-use super::headroom::{BESIDE, waits_chart};
+use super::headroom::{BESIDE, of_profiled, waits_chart};
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
@@ -41,6 +41,7 @@ impl Replay {
 
     fn headline(&self) -> String {
         let (all, done, broken) = (self.of_production(), self.replayed().count(), self.broken().count());
+        let provisos: String = of_profiled(self.bad()).collect();
         let what = match self.multiply {
             1.0 => "production".to_owned(),
             factor => format!("{}x production", times(factor)),
@@ -48,9 +49,11 @@ impl Replay {
         match (done, broken) {
             (0, _) => "Nothing was replayed".to_owned(),
             _ if self.unsound().is_some() => "Not known: the replay can't be relied on".to_owned(),
-            (_, 0) if done < all => format!("Carried {what} so far: {done} of {all} intervals"),
-            (_, 0) => format!("Carries {what}, interval by interval"),
-            _ => format!("Does not carry {what} in {broken} of {}", plural(done as u64, "interval")),
+            (_, 0) if done < all => format!("Carried {what} so far: {done} of {all} intervals{provisos}"),
+            (_, 0) => format!("Carries {what}, interval by interval{provisos}"),
+            _ => {
+                format!("Does not carry {what} in {broken} of {}{provisos}", plural(done as u64, "interval"))
+            }
         }
     }
 
@@ -58,6 +61,9 @@ impl Replay {
         let mut sentences = Vec::new();
         sentences.extend(self.unsound().map(|why| format!("This result can't be relied on. {why}")));
         let (all, done) = (self.of_production(), self.replayed().count());
+        if done == 0 {
+            return sentences.join(" ");
+        }
         sentences.push(format!(
             "{} was replayed in {}, {} times as fast: {done} of {}.",
             self.stretch(),
@@ -153,10 +159,8 @@ impl Answer for Replay {
         page.table(&self.work());
         page.section("Latencies");
         page.table(&self.latencies());
-        page.section("Verdicts of the run");
-        page.table(&self.verdicts());
-        page.section("The plan, as it was calibrated");
-        self.plan.write_fit(page);
+        page.table_under("Verdicts of the run", &self.verdicts());
+        self.plan.write_plan(page);
     }
 
     fn view(&self) -> View {
@@ -201,7 +205,11 @@ impl Answer for Replay {
     }
 
     fn are_good(&self) -> bool {
-        self.runs.iter().flat_map(|run| &run.verdicts).all(|verdict| verdict.answer == Grade::Good)
+        self.runs
+            .iter()
+            .flat_map(|run| &run.verdicts)
+            .chain(self.bad())
+            .all(|verdict| verdict.answer == Grade::Good)
     }
 
     fn outcome(&self) -> Option<Outcome> {

@@ -235,7 +235,7 @@ fn a_summary_has_reasons_in_place_of_dashes() {
     }
 }
 
-fn in_one_line(text: String) -> String {
+fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -247,11 +247,11 @@ fn a_summary_says_that_its_warm_up_ended_at_the_limit_and_not_steady() {
         let steady = UntilSteady { reached, ..UntilSteady::default() };
         record.warm_up = Some(AutoWarmUp { seconds: 20.0, steady, ..AutoWarmUp::default() });
         for text in [compact_summary(&record, None), text_report(&record, None)] {
-            assert_eq!(in_one_line(text).contains(words), is_said, "{reached}");
+            assert_eq!(in_one_line(&text).contains(words), is_said, "{reached}");
         }
     }
     record.window = None;
-    assert!(!in_one_line(compact_summary(&record, None)).contains(words));
+    assert!(!in_one_line(&compact_summary(&record, None)).contains(words));
 }
 
 /// '97.4 % of the device's ceiling' was said of a ceiling that a control group held.
@@ -259,13 +259,13 @@ fn a_summary_says_that_its_warm_up_ended_at_the_limit_and_not_steady() {
 fn a_share_of_the_ceiling_comes_with_the_limits_of_its_probe() {
     let mut record = records::direct_read_run();
     let words = "may be that of the probe's own limits: I/O 8:0 riops=3000, of the control group /held";
-    assert!(!in_one_line(compact_summary(&record, None)).contains("own limits"));
+    assert!(!in_one_line(&compact_summary(&record, None)).contains("own limits"));
     let io = vec!["8:0 riops=3000".to_owned()];
     let limits = slob_host::GroupLimits { io, path: "/held".into(), ..Default::default() };
     record.probe.as_mut().unwrap().result.limits = Some(limits);
     let json = serde_json::to_string(&Run::of(&record).verdicts()).unwrap();
     for text in [compact_summary(&record, None), text_report(&record, None), json] {
-        assert!(in_one_line(text.clone()).contains(words), "{text}");
+        assert!(in_one_line(&text).contains(words), "{text}");
     }
 }
 
