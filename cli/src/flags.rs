@@ -92,16 +92,37 @@ pub(crate) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
 
 /// The commands that a message offers get the flags of these arguments.
 pub(crate) fn offered(message: &str, matches: &ArgMatches) -> String {
-    settings::with_flags(message, |takes| settings::flags_for(matches, takes), &OFFERED)
+    with_flags(message, |takes| settings::flags_for(matches, takes))
 }
 
 /// The commands that a message of a plan's run offers get the plan's target and data.
 pub(crate) fn offered_by_plan(message: &str, settings: &Settings) -> String {
-    settings::with_flags(message, |takes| settings::flags_of_plan(settings, takes), &OFFERED)
+    with_flags(message, |takes| settings::flags_of_plan(settings, takes))
 }
 
-const OFFERED: [(&str, settings::Takes); 3] =
-    [("slob setup", is_of_setup), ("slob drop", is_common), ("slob probe", is_results_dir)];
+/// The rooms below know no flags, and without them an offered command would work on another target.
+fn with_flags(message: &str, flags_for: impl Fn(&dyn Fn(&Param) -> bool) -> String) -> String {
+    type Offered = (&'static str, fn(&Param) -> bool);
+    const OFFERED: [Offered; 3] =
+        [("slob setup", is_of_setup), ("slob drop", is_common), ("slob probe", is_results_dir)];
+    let completed = |part: &str| {
+        let whole = |rest: &&str| rest.is_empty() || rest.starts_with(' ');
+        let offered = |(command, takes): &Offered| {
+            let rest = part.strip_prefix(command).filter(whole)?;
+            // The number of schemas has its place at the end.
+            let is_missing = |param: &Param| {
+                let flag = param.flag().map(|flag| format!(" --{flag}"));
+                param.key != "SCHEMAS" && flag.is_some_and(|flag| !rest.contains(&flag))
+            };
+            let flags = flags_for(&|param| takes(param) && is_missing(param));
+            Some(format!("{command}{flags}{rest}"))
+        };
+        OFFERED.iter().find_map(offered).unwrap_or_else(|| part.to_owned())
+    };
+    let parts = message.split('`').enumerate();
+    let parts = parts.map(|(number, part)| if number % 2 == 1 { completed(part) } else { part.to_owned() });
+    parts.collect::<Vec<_>>().join("`")
+}
 
 pub(crate) fn is_common(param: &Param) -> bool {
     matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))

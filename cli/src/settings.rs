@@ -113,33 +113,6 @@ fn as_flag(param: &Param, value: String) -> Option<String> {
     Some(format!(" --{flag}{between}{}", output::quoted(&value)))
 }
 
-pub(crate) type Takes = fn(&Param) -> bool;
-
-/// The rooms below know no flags, and without them an offered command would work on another target.
-pub(crate) fn with_flags(
-    message: &str,
-    flags_for: impl Fn(&dyn Fn(&Param) -> bool) -> String,
-    commands: &[(&str, Takes)],
-) -> String {
-    let completed = |part: &str| {
-        let whole = |rest: &&str| rest.is_empty() || rest.starts_with(' ');
-        let offered = |(command, takes): &(&str, Takes)| {
-            let rest = part.strip_prefix(command).filter(whole)?;
-            // The number of schemas has its place at the end.
-            let is_missing = |param: &Param| {
-                let flag = param.flag().map(|flag| format!(" --{flag}"));
-                param.key != "SCHEMAS" && flag.is_some_and(|flag| !rest.contains(&flag))
-            };
-            let flags = flags_for(&|param| takes(param) && is_missing(param));
-            Some(format!("{command}{flags}{rest}"))
-        };
-        commands.iter().find_map(offered).unwrap_or_else(|| part.to_owned())
-    };
-    let parts = message.split('`').enumerate();
-    let parts = parts.map(|(number, part)| if number % 2 == 1 { completed(part) } else { part.to_owned() });
-    parts.collect::<Vec<_>>().join("`")
-}
-
 pub(crate) fn conf_file(matches: &ArgMatches) -> Option<&str> {
     matches.try_get_one::<String>(CONF_FILE).ok().flatten().map(String::as_str)
 }
