@@ -74,9 +74,9 @@ pub(super) fn info(args: &InfoArgs, matches: &ArgMatches) -> Outcome {
     let are_of_probe = columns.iter().any(|column| column.source == figure::CEILING_IOPS.source);
     let of_run = |run: &slob_facts::Run<'_>| {
         let limited = probe_limits(run.record).filter(|_| are_of_probe);
-        let limited =
-            limited.map(|group| format!("{} was probed within limits: {}", run.record.id, limits(group)));
-        (cells(run, &columns), limited)
+        let said =
+            |group| format!("the device of {} was probed within limits: {}", run.record.id, limits(group));
+        (cells(run, &columns), limited.map(said))
     };
     let everything = args.runs.is_empty();
     let runs = match everything {
@@ -92,7 +92,7 @@ pub(super) fn info(args: &InfoArgs, matches: &ArgMatches) -> Outcome {
     }
     let code = read.exit_code()?;
     let (rows, limited): (Vec<_>, Vec<_>) = read.kept.into_iter().unzip();
-    limited.iter().flatten().for_each(|limited| say!("the device of {limited}"));
+    limited.iter().flatten().for_each(|limited| say!("{limited}"));
     let table = table(heads, &columns, rows);
     let asked = [(args.awr_info, Form::Pipes), (args.csv, Form::Csv), (args.json, Form::Json)];
     output::print(&Form::of(asked, Form::Pipes).text(&table))?;

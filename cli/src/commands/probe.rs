@@ -101,7 +101,7 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
     Ok(forms.exit_code(&probe, false))
 }
 
-/// Which probe [`latest_probe`] takes for later runs.
+/// Later runs are compared with the probe that [`latest_probe`] finds.
 fn compared_with(results: &Path, probe: &SavedProbe) -> String {
     let SavedProbe { taken, host, device, result } = probe;
     let of = |device| latest_probe(results, host, device, result.plan.block_bytes);

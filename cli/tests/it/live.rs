@@ -3,12 +3,10 @@
 
 use std::path::Path;
 use std::process::Output;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::common::{Folder, SLOB, installed, wait_until};
 use rstest::rstest;
-use slob_testing::tries::PATIENCE;
+use slob_testing::tries::{ensure, until};
 
 /// A terminal of a server of its own.
 struct Tmux<'a> {
@@ -47,15 +45,10 @@ impl<'a> Tmux<'a> {
     }
 
     fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
-        let limit = Instant::now() + PATIENCE;
-        loop {
+        until(|| {
             let screen = self.screen();
-            if is(&screen) {
-                return screen;
-            }
-            assert!(Instant::now() < limit, "no {what} within {PATIENCE:?}:\n{screen}");
-            thread::sleep(Duration::from_millis(50));
-        }
+            if is(&screen) { Ok(screen) } else { Err(format!("no {what}:\n{screen}")) }
+        })
     }
 }
 
@@ -178,13 +171,13 @@ fn with_plain_or_on_a_dumb_terminal_there_are_lines() {
     {
         tmux.say(&format!("clear; {call} >report{number} 2>/dev/tty; echo en''ded {number}"));
         let mut was_alternate = false;
-        let limit = Instant::now() + PATIENCE;
-        while !tmux.screen().contains(&format!("ended {number}\n")) {
+        let ended = format!("ended {number}\n");
+        until(|| {
             let alternate = tmux.call(&["display-message", "-p", "#{alternate_on}"]);
             was_alternate |= String::from_utf8_lossy(&alternate.stdout).trim() == "1";
-            assert!(Instant::now() < limit, "{}", tmux.screen());
-            thread::sleep(Duration::from_millis(100));
-        }
+            let screen = tmux.screen();
+            ensure(screen.contains(&ended), || screen)
+        });
         assert!(!was_alternate, "{call} took the screen");
         let screen = tmux.screen();
         assert!(screen.matches("reads/s").count() >= 2, "a line for each second:\n{screen}");

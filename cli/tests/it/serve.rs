@@ -3,11 +3,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use slob_testing::tries::PATIENCE;
+use slob_testing::tries::{self, ensure};
 
 use crate::browser::Browser;
 use crate::common::{Folder, Signal, ended, kill, signal, spawned};
@@ -44,15 +42,10 @@ impl Served {
 /// The page may load itself again meanwhile.
 fn until(browser: &mut Browser, expression: &str, value: impl Into<Value>) {
     let value = value.into();
-    let deadline = Instant::now() + PATIENCE;
-    loop {
+    tries::until(|| {
         let found = browser.value(expression);
-        if found == value {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{expression} is {found}, not {value}");
-        thread::sleep(Duration::from_millis(100));
-    }
+        ensure(found == value, || format!("{expression} is {found}, not {value}"))
+    });
 }
 
 #[test]

@@ -125,11 +125,16 @@ fn notes(slots: &[Slot], by: By, at_point: &Figures) -> Vec<String> {
         }
     }
     for question in Question::ALL {
-        let own =
-            |(_, own): &(&Slot, &Interval)| own.bad.iter().find(|bad| bad.question == question).cloned();
-        let Some((slot, bad)) = known().find_map(|known| Some((known.0, own(&known)?))) else { continue };
-        let (of, begin) = (known().filter_map(|known| own(&known)).count(), slot.begin_words());
-        notes.push(format!("In {of} of {all} intervals, first at {begin}, production's {}.", bad.words()));
+        let of_slot = known()
+            .filter_map(|(slot, own)| Some((slot, own.bad.iter().find(|bad| bad.question == question)?)));
+        let bad: Vec<_> = of_slot.collect();
+        if let Some((slot, first)) = bad.first() {
+            let (of, begin) = (bad.len(), slot.begin_words());
+            notes.push(format!(
+                "In {of} of {all} intervals, first at {begin}, production's {}.",
+                first.words()
+            ));
+        }
     }
     let gaps: Vec<&Slot> = slots.iter().filter(|slot| slot.production.is_none()).collect();
     if let Some(first) = gaps.first() {

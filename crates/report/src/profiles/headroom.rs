@@ -67,7 +67,7 @@ fn not_made(fit: &Fit, carries: Option<f64>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{why}: {parts}"))
 }
 
-/// What a headline says of the verdicts on production.
+/// A headline names the BAD verdicts on production, each once.
 pub(super) fn of_profiled<'a>(bad: impl IntoIterator<Item = &'a Judged>) -> impl Iterator<Item = String> {
     let questions = bad.into_iter().map(|bad| bad.question).unique();
     questions.map(|question| format!("; {} of the profiled run is BAD", question.title()))

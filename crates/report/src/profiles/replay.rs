@@ -41,20 +41,18 @@ impl Replay {
 
     fn headline(&self) -> String {
         let (all, done, broken) = (self.of_production(), self.replayed().count(), self.broken().count());
-        let provisos: String = of_profiled(self.bad()).collect();
         let what = match self.multiply {
             1.0 => "production".to_owned(),
             factor => format!("{}x production", times(factor)),
         };
-        match (done, broken) {
-            (0, _) => "Nothing was replayed".to_owned(),
-            _ if self.unsound().is_some() => "Not known: the replay can't be relied on".to_owned(),
-            (_, 0) if done < all => format!("Carried {what} so far: {done} of {all} intervals{provisos}"),
-            (_, 0) => format!("Carries {what}, interval by interval{provisos}"),
-            _ => {
-                format!("Does not carry {what} in {broken} of {}{provisos}", plural(done as u64, "interval"))
-            }
-        }
+        let carried = match (done, broken) {
+            (0, _) => return "Nothing was replayed".to_owned(),
+            _ if self.unsound().is_some() => return "Not known: the replay can't be relied on".to_owned(),
+            (_, 0) if done < all => format!("Carried {what} so far: {done} of {all} intervals"),
+            (_, 0) => format!("Carries {what}, interval by interval"),
+            _ => format!("Does not carry {what} in {broken} of {}", plural(done as u64, "interval")),
+        };
+        [carried].into_iter().chain(of_profiled(self.bad())).collect()
     }
 
     fn answer(&self) -> String {

@@ -119,9 +119,7 @@ pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
     }
     let (durable, others): (Vec<_>, Vec<_>) =
         probe.result.steps.iter().partition(|step| step.kind.durable().is_some());
-    if !others.is_empty() {
-        page.table(&steps_table(others));
-    }
+    page.table(&steps_table(others));
     if !durable.is_empty() {
         durable_writes(page, &durable);
     }

@@ -339,9 +339,7 @@ pub(super) fn configuration(page: &mut Page, figures: &Run<'_>) {
     let columns = [("Parameter", 30), ("Value", 36), ("Set by", 26)];
     let columns = columns.map(|(head, most)| Column::left(head).at_most(most));
     let rows = set.iter().map(|entry| [entry.key.clone(), entry.value.clone(), entry.origin.clone()]);
-    if !set.is_empty() {
-        page.table(&Table::new(columns).with_rows(rows));
-    }
+    page.table(&Table::new(columns).with_rows(rows));
     let defaults = record.configuration.len() - set.len();
     if defaults > 0 {
         let defaults = plural(defaults as u64, "default");
