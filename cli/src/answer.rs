@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueHint};
-use slob_report::{Answer, Outcome};
+use slob_page::{Answer, Outcome};
 
 use crate::failure::{Failure, PARTLY, outcome_code, strict_code};
 use crate::output;

@@ -12,6 +12,7 @@ use slob_campaign::CampaignError;
 use slob_demand::DemandError;
 use slob_engine::{EngineError, ErrorKind};
 use slob_host::HostError;
+use slob_live::ServeError;
 use slob_record::RecordError;
 use slob_run::{RunError, RunErrorKind, WatchError};
 use slob_spec::{BadTarget, SpecErrors};
@@ -22,11 +23,11 @@ pub(crate) fn strict_code(strict: bool, are_good: bool) -> ExitCode {
     ExitCode::from(if strict && !are_good { JUDGED } else { 0 })
 }
 
-pub(crate) fn outcome_code(outcome: slob_report::Outcome) -> ExitCode {
+pub(crate) fn outcome_code(outcome: slob_page::Outcome) -> ExitCode {
     ExitCode::from(match outcome {
-        slob_report::Outcome::Passed => 0,
-        slob_report::Outcome::Failed => JUDGED,
-        slob_report::Outcome::NotKnown => NOT_KNOWN,
+        slob_page::Outcome::Passed => 0,
+        slob_page::Outcome::Failed => JUDGED,
+        slob_page::Outcome::NotKnown => NOT_KNOWN,
     })
 }
 
@@ -168,6 +169,12 @@ impl From<HostError> for Failure {
             }
             _ => Self::usage(error),
         }
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        Self::usage(error)
     }
 }
 

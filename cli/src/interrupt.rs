@@ -15,7 +15,7 @@ use signal_hook::low_level;
 use slob_engine::wait_for_unfinished;
 
 use crate::failure::{Failure, INTERRUPTED};
-use crate::{live, output};
+use crate::output;
 
 /// A signal to a process and to its group arrives twice within milliseconds; a second wish comes later.
 const SAME_WISH: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
         let mut first: Option<Instant> = None;
         while signals.forever().next().is_some() {
             if first.is_some_and(|first| first.elapsed() > SAME_WISH) {
-                live::restore_terminal();
+                slob_live::restore_terminal();
                 finish(&mut signals);
                 slob_host::end_programs();
                 low_level::exit(i32::from(INTERRUPTED));

@@ -1,14 +1,13 @@
 //! Data go to stdout, messages to stderr.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::{self, ExitCode};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::ExitCode;
 
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 use serde::Serialize;
+pub(crate) use slob_live::{is_interactive, say};
 use slob_record::{durable_write, with_hidden_shown};
 
 use crate::failure::{Failure, Outcome};
@@ -66,54 +65,9 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     durable_write(path, 0o666, |file| file.write_all(text.as_bytes()))
 }
 
-/// Readers find the whole file or none. It is not synced: a loss costs time only.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension(process::id().to_string());
-    let replaced = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
-    if replaced.is_err() {
-        let _ = fs::remove_file(temporary);
-    }
-    replaced
-}
-
 pub(crate) fn quoted(word: &str) -> String {
     // Only a word with a NUL byte can't be quoted, and no argument has one.
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
-}
-
-pub(crate) fn plural(count: u64, thing: &str) -> String {
-    let ending = if thing.ends_with("ch") { "es" } else { "s" };
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}{ending}") }
-}
-
-/// Lines that wait until a dashboard leaves the screen.
-static HELD_BACK: Mutex<Option<Vec<String>>> = Mutex::new(None);
-
-fn held_back() -> MutexGuard<'static, Option<Vec<String>>> {
-    HELD_BACK.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(crate) fn hold_back() {
-    held_back().get_or_insert_default();
-}
-
-pub(crate) fn is_held_back() -> bool {
-    held_back().is_some()
-}
-
-pub(crate) fn release(ready: impl FnOnce()) {
-    let Some(lines) = held_back().take() else { return };
-    ready();
-    lines.iter().for_each(|line| say(line));
-}
-
-/// A dashboard delays the line. Errors are ignored.
-pub(crate) fn say(line: &str) {
-    if let Some(lines) = held_back().as_mut() {
-        return lines.push(line.to_owned());
-    }
-    let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "{}", with_hidden_shown(line));
 }
 
 /// Columns of the terminal that stdout is. Pipes have no width: programs read them, and people can scroll.
@@ -122,10 +76,6 @@ pub(crate) fn width() -> Option<usize> {
     let size = || crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
     let known = io::stdout().is_terminal().then(|| named().or_else(size)).flatten();
     known.filter(|columns| *columns > 0)
-}
-
-pub(crate) fn is_interactive() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
 pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {

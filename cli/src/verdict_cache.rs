@@ -16,8 +16,6 @@ use slob_facts::{Judged, Run};
 use slob_record::{Record, RecordError, SeriesWanted, read_record_with, record_file};
 use slob_stats::Series;
 
-use crate::output;
-
 static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(|| Some(user_cache()?.join("verdicts")));
 
 /// The XDG Base Directory Specification names the folder.
@@ -113,7 +111,7 @@ impl Place {
     fn keep(&self, kept: &CachedRun) {
         let Some(folder) = self.file.parent() else { return };
         let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        let _ = serde_json::to_vec(&(&self.made, kept)).map(|kept| output::replace(&self.file, &kept));
+        let _ = serde_json::to_vec(&(&self.made, kept)).map(|kept| slob_record::replace(&self.file, &kept));
     }
 }
 

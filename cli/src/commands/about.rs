@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use serde_json::json;
+use slob_facts::format::plural;
 use slob_facts::table::{Column, Table};
 use slob_record::{SeriesWanted, durable_create, list_runs, read_record_with};
 use slob_report::columns::status_word;
@@ -66,7 +67,7 @@ fn next_steps(matches: &ArgMatches, settings: &Settings) -> Result<(String, [Sug
         let again = again.map_or(LOAD, |again| (again.into(), "another run, to compare it with"));
         return Ok((format!("1 run in {results}: {latest}{status}."), [REPORT, again, LIST]));
     }
-    let runs = output::plural(runs.len() as u64, "run");
+    let runs = plural(runs.len() as u64, "run");
     Ok((format!("{runs} in {results}; the latest is {latest}{status}."), AFTER_RUNS))
 }
 
@@ -75,7 +76,7 @@ fn steps_before_a_run(settings: &Settings) -> (String, [Suggestion; 3]) {
     let target = settings::shown(settings, "TARGET").unwrap_or_default();
     let progress = match loaded(settings) {
         Ok(Some(loaded)) => {
-            let schemas = output::plural(u64::from(loaded.schemas), "schema");
+            let schemas = plural(u64::from(loaded.schemas), "schema");
             let progress = format!("{schemas} of {} loaded at {target}; no runs yet.", loaded.scale());
             return (progress, BEFORE_A_RUN);
         }

@@ -11,9 +11,9 @@ use slob_awr::histogram::{EVENTS, Point, sort};
 use slob_awr::info::{Head, Named, Row, Value, Work, columns, part_of_file};
 use slob_awr::trend::log_file_sync_us;
 use slob_awr::{DiffRow, DiffTable, Figure, Period, Scope, Sheet, diff as tables, duration, duration_us};
-use slob_facts::format::{ABSENT, Format, fixed, or_absent, signed_percent, significant};
+use slob_facts::format::{ABSENT, Format, fixed, or_absent, plural, signed_percent, significant};
 use slob_facts::table::{Cell, Column, Table};
-use slob_report::html::{AwrInterval, Begins, awr_page};
+use slob_page::{AwrInterval, Begins, awr_page};
 
 use super::awr_export::{self, AwrExportArgs};
 use super::awr_files::{EXIT_CODES, Files, ReadReports};
@@ -499,7 +499,7 @@ fn diff(args: &AwrDiffArgs) -> Outcome {
             _ if all => text.extend(sheets.map(printed_table)),
             0 => {}
             others => {
-                let others = output::plural(others as u64, "more table");
+                let others = plural(others as u64, "more table");
                 text += &format!("\n{others} as printed: --all shows them\n");
             }
         }

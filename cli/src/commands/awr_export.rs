@@ -12,13 +12,13 @@ use rusqlite::{Connection, ToSql};
 use slob_awr::Scope;
 use slob_awr::info::Value;
 use slob_awr::relations::{RELATIONS, RelationColumn};
+use slob_facts::format::plural;
 use slob_facts::table::csv_cell;
 use slob_record::temporary_beside;
 use tempfile::TempPath;
 
 use super::awr_files::{EXIT_CODES, Files, ReadReports};
 use crate::failure::{Failure, Outcome};
-use crate::output;
 
 /// Write reports as tables of one database, or as CSV files
 #[derive(Args)]
@@ -57,7 +57,7 @@ pub(super) fn export(args: &AwrExportArgs) -> Outcome {
     };
     let count = writer.reports;
     writer.finish(path).map_err(failed)?;
-    say!("wrote {} to {}", output::plural(count, "report"), path.display());
+    say!("wrote {} to {}", plural(count, "report"), path.display());
     read.exit_code()
 }
 

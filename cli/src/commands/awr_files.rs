@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use clap::Args;
 use slob_awr::info::{Named, part_of_file};
 use slob_awr::{Reports, Scope, is_report};
+use slob_facts::format::plural;
 use slob_record::{RUN_FILE, on_all_cpus};
 
 use crate::failure::{Failure, PARTLY};
-use crate::output;
 
 pub(super) const EXIT_CODES: &str =
     "Exit codes: 0 all files were read; 1 only some were, or one is truncated; 2 none was.";
@@ -64,7 +64,7 @@ impl<T: Send> ReadReports<T> {
             (whole, asked) if whole == asked => Ok(ExitCode::SUCCESS),
             (0, _) if self.kept.is_empty() => Err(Failure::usage("no report could be read")),
             (whole, asked) => {
-                say!("slob: {whole} of {} read to the end", output::plural(asked as u64, "report"));
+                say!("slob: {whole} of {} read to the end", plural(asked as u64, "report"));
                 Ok(ExitCode::from(PARTLY))
             }
         }

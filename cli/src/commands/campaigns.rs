@@ -15,10 +15,13 @@ use slob_campaign::{
     Campaign, Conductor, Ended, Event, Folder, Member, Moment, Order, Plan, Progress, Step, Store, carry_out,
 };
 use slob_demand::{Goal, Options};
+use slob_facts::format::plural;
 use slob_facts::verdicts::Worst;
 use slob_facts::{Claim, GroupVerdicts, Judged, Question, Run};
+use slob_live::duration;
+use slob_page::Answer;
+use slob_report::Confidence;
 use slob_report::analysis::{Metric, NeighbourRun, RETRY_BAD};
-use slob_report::{Answer, Confidence};
 use slob_spec::{Entry, RunSpec, Settings};
 
 use super::analyses::analysis_of;
@@ -31,7 +34,6 @@ use super::searches::{Pace, find_headroom};
 use super::together::{End, measure_together};
 use crate::failure::{Failure, INTERRUPTED, Outcome, strict_code};
 use crate::flags::{STRICT, offered_by_plan};
-use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 
 const NEIGHBOURS_PAGE: &str = "neighbours.html";
@@ -225,7 +227,7 @@ fn make_bad_runs_again(store: &mut Store) -> Result<(), Failure> {
         0 => output::say("no run has a BAD verdict that forbids a comparison"),
         count => {
             let names: Vec<&str> = steps.iter().map(String::as_str).collect();
-            let runs = output::plural(count as u64, "BAD run");
+            let runs = plural(count as u64, "BAD run");
             say!("{runs} to make again: {}", names.join(", "));
         }
     }
@@ -282,8 +284,7 @@ fn read(args: &CampaignArgs, base: &Settings) -> Result<Campaign, Failure> {
 fn listing(campaign: &Campaign, directory: &Path) -> String {
     let Campaign { plan, schedule, .. } = campaign;
     let steps = &schedule.steps;
-    let warm_ups =
-        (plan.warmup_runs > 0).then(|| output::plural(u64::from(plan.warmup_runs), "run") + " to discard");
+    let warm_ups = (plan.warmup_runs > 0).then(|| plural(u64::from(plan.warmup_runs), "run") + " to discard");
     let switching = |variant: &str| {
         let bounce = plan.variant(variant).and_then(|variant| variant.hooks.get(&Moment::Bounce));
         let bounce = bounce.map(|hook| format!("bounce: {}", hook.command));
@@ -299,7 +300,7 @@ fn listing(campaign: &Campaign, directory: &Path) -> String {
     let searches = plan.demand.is_some();
     let time = match campaign.planned_time(steps) {
         _ if let Some(every) = plan.every => {
-            let slots = output::plural(plan.repeats.get().into(), "slot");
+            let slots = plural(plan.repeats.get().into(), "slot");
             format!("{slots}, one every {}", duration(every.as_secs_f64()))
         }
         Some(time) => {
@@ -309,7 +310,7 @@ fn listing(campaign: &Campaign, directory: &Path) -> String {
         None if searches => "duration not known: a search is 10 to 15 runs as a rule".to_owned(),
         None => "duration not known, because WORK_LOOP ends the runs".to_owned(),
     };
-    let runs = output::plural(steps.len() as u64, if searches { "headroom search" } else { "run" });
+    let runs = plural(steps.len() as u64, if searches { "headroom search" } else { "run" });
     let _ = writeln!(text, "{runs} into {}: {time}", directory.display());
     text
 }

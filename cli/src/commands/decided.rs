@@ -7,9 +7,11 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{ArgAction, ArgMatches, Args, value_parser};
 use clap_complete::ArgValueCompleter;
+use slob_facts::format::plural;
+use slob_page::Answer;
 use slob_record::{ConfigEntry, Look, Record, SeriesWanted, Status, runs_named};
+use slob_report::Confidence;
 use slob_report::gate::{BadRequirement, Gate, MaxLoss, Requirement, is_replaced};
-use slob_report::{Answer, Confidence};
 use slob_spec::Settings;
 
 use super::runs::{Watch, conclude, measure, new_group};
@@ -113,7 +115,7 @@ impl UntilDecided {
             }
             let gate = Gate::of(&requirements, &losses, &side.runs, baseline, Confidence::default());
             // One run shows no noise.
-            let is_decided = look.number > 0 && gate.outcome != slob_report::Outcome::NotKnown;
+            let is_decided = look.number > 0 && gate.outcome != slob_page::Outcome::NotKnown;
             let is_over = is_decided || gate.is_beyond_runs() || number == self.most;
             match is_over {
                 false if look.number == 0 => continue,
@@ -179,7 +181,7 @@ impl Side {
         if !(0..).zip(&runs).all(is_next) {
             new_group(&settings, flag)?;
         }
-        say!("{} of {name}, of the same series, are there already", output::plural(runs.len() as u64, "run"));
+        say!("{} of {name}, of the same series, are there already", plural(runs.len() as u64, "run"));
         Ok(Self { settings, runs })
     }
 

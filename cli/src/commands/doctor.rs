@@ -12,7 +12,7 @@ use clap::{ArgMatches, Args};
 use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use slob_engine::{Engine, Purpose, Server};
-use slob_facts::format::{fixed, limits, percent};
+use slob_facts::format::{fixed, limits, percent, plural};
 use slob_facts::table::wrapped;
 use slob_facts::thresholds::FOREIGN_CPU;
 use slob_host::{
@@ -245,12 +245,12 @@ fn page(sections: &[Section]) -> String {
     let count = |grade: Grade| all().filter(|check| check.grade == grade).count() as u64;
     let _ = match (count(Grade::Problem), count(Grade::Warning)) {
         (0, 0) => writeln!(text, "Nothing would spoil a test."),
-        (0, warnings) => writeln!(text, "{}: a test is possible.", output::plural(warnings, "warning")),
+        (0, warnings) => writeln!(text, "{}: a test is possible.", plural(warnings, "warning")),
         (problems, warnings) => writeln!(
             text,
             "{}, {}: a test is not possible yet.",
-            output::plural(problems, "problem"),
-            output::plural(warnings, "warning")
+            plural(problems, "problem"),
+            plural(warnings, "warning")
         ),
     };
     text
@@ -393,7 +393,7 @@ fn data(
     };
     let spec = RunSpec::from_settings(&settings::of_run_as_loaded(settings)?)?.spec;
     let prepared = prepare(engine, &spec)?;
-    let schemas = output::plural(u64::from(loaded.schemas), "schema");
+    let schemas = plural(u64::from(loaded.schemas), "schema");
     let good = Check::good("Data", format!("{schemas} of {}: a run can start", loaded.scale()));
     let cached = prepared.page_cache(topology, &load.target).map(through);
     let turns = match site {

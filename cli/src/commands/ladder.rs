@@ -8,7 +8,8 @@ use clap::{ArgMatches, Args, value_parser};
 use slob_engine::{BlockReader, Engine, Purpose};
 use slob_facts::format::{plural, size};
 use slob_host::{BlockTransfer, PathProbe, ProbePlan, ProbeStep, ReadPath, time_reads};
-use slob_report::Answer;
+use slob_live::Progress;
+use slob_page::Answer;
 use slob_report::rungs::{Path, Rung, Rungs};
 use slob_run::{ObservedHost, Prepared, Site, prepare};
 use slob_spec::{Entry, Origin, RunSpec, Settings};
@@ -17,7 +18,6 @@ use super::selftest::Silent;
 use super::{demands, measuring};
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome};
-use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
 
 /// Data that fit any buffer cache.

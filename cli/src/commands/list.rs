@@ -7,8 +7,7 @@ use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use slob_facts::ceiling::probe_limits;
-use slob_facts::format::limits;
+use slob_facts::ceiling::limited_probe;
 use slob_facts::table::Cell;
 use slob_facts::{Lead, figure};
 use slob_record::{Record, SeriesWanted, list_runs};
@@ -73,10 +72,7 @@ pub(super) fn info(args: &InfoArgs, matches: &ArgMatches) -> Outcome {
     let needs_verdicts = columns.iter().any(|column| column.needs_series);
     let are_of_probe = columns.iter().any(|column| column.source == figure::CEILING_IOPS.source);
     let of_run = |run: &slob_facts::Run<'_>| {
-        let limited = probe_limits(run.record).filter(|_| are_of_probe);
-        let said =
-            |group| format!("the device of {} was probed within limits: {}", run.record.id, limits(group));
-        (cells(run, &columns), limited.map(said))
+        (cells(run, &columns), limited_probe(run.record).filter(|_| are_of_probe))
     };
     let everything = args.runs.is_empty();
     let runs = match everything {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use slob_campaign::Ended;
 use slob_engine::Purpose;
 use slob_facts::{GroupVerdicts, Run};
+use slob_live::RunTalk;
 use slob_record::{CONF_FILE, Look, Record, SigningKey, Status, Together};
 use slob_report::html::run_page;
 use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, text_report, with_digest};
@@ -14,7 +15,6 @@ use slob_run::{CommonStart, ExternalScript, RunContext, RunEvent, RunObserver, S
 use slob_spec::{RunSpec, Settings, to_conf_text};
 
 use crate::failure::Failure;
-use crate::live::RunTalk;
 use crate::{index, output, registry, settings, verdict_cache};
 
 pub(super) trait Coordinator {

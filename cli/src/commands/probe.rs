@@ -8,15 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{ArgAction, ArgMatches, Args, value_parser};
 use jiff::Timestamp;
 use slob_host::{Device, HostInfo, ProbeEvent, ProbePlan, ProbeStep, run_probe};
+use slob_live::Progress;
 use slob_observe::Observer;
+use slob_page::Answer;
 use slob_record::{SavedProbe, latest_probe, save_probe};
-use slob_report::Answer as _;
+use slob_report::ProbeAnswer;
 use slob_spec::{Entry, Observe, Origin, Settings, SshHost, Value};
 
 use super::profile::time_given;
 use crate::answer::Forms;
 use crate::failure::{Failure, INTERRUPTED, Outcome};
-use crate::progress::Progress;
 use crate::{interrupt, output, settings};
 
 /// Measure the device behind a folder, without a database
@@ -81,9 +82,10 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
         Some(host) => measure_remote(&host, settings::copies_observer(&settings), &plan, &stop)?,
         None => measure_device(&plan, &stop)?,
     };
-    forms.write(&probe)?;
+    let answer = ProbeAnswer(&probe);
+    forms.write(&answer)?;
     if forms.is_page_alone() {
-        output::print(&probe.text(output::width()))?;
+        output::print(&answer.text(output::width()))?;
     }
     // All steps are whole where the reads until the cliff were cut short.
     if probe.result.interrupted && probe.result.until_cliff.is_none() {
@@ -98,7 +100,7 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
         output::say("interrupted: the reads until the cliff were cut short");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(forms.exit_code(&probe, false))
+    Ok(forms.exit_code(&answer, false))
 }
 
 /// Later runs are compared with the probe that [`latest_probe`] finds.

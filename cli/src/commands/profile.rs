@@ -13,6 +13,7 @@ use slob_demand::{
     LeftOut, Profile, Sample, Source, Subject, Summary, choose, collect, merge, parse_time, sample_of_run,
     unique_names,
 };
+use slob_live::{Progress, duration};
 use slob_record::{RUN_FILE, SeriesWanted, list_runs, read_records};
 use slob_report::profiles::{
     interval_words, page_cache_intervals, profile_diff_text, profile_page, profile_text,
@@ -23,7 +24,6 @@ use slob_spec::Kind;
 use super::awr_files::ReadReports;
 use crate::failure::{Failure, INTERRUPTED, Outcome, PARTLY};
 use crate::flags::is_given;
-use crate::progress::{Progress, duration};
 use crate::{completing, interrupt, output, settings};
 
 pub(super) const FILE: &str = "profile.json";

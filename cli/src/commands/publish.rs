@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Args};
 use clap_complete::ArgValueCompleter;
 use slob_campaign::Folder;
+use slob_facts::format::plural;
+use slob_page::Answer;
 use slob_record::{RUN_FILE, Record, SIGNATURE_FILE, Signers, read_digests, record_file, signature_file};
 use slob_report::html::run_page;
-use slob_report::{Answer, HTML_REPORT, with_digest};
+use slob_report::{HTML_REPORT, with_digest};
 
 use super::analyses::analysis_of;
 use super::ledger::ledger_of;
@@ -108,7 +110,7 @@ pub(super) fn publish(args: &PublishArgs, matches: &ArgMatches) -> Outcome {
     let places = [site.map(|site| site.index().display().to_string()), args.to.clone()];
     let places = places.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let already = if known > 0 { format!(", {known} were there already") } else { String::new() };
-    output::print(&format!("{places}: {} published{already}\n", output::plural(new as u64, "run")))?;
+    output::print(&format!("{places}: {} published{already}\n", plural(new as u64, "run")))?;
     Ok(if refused == 0 && are_all_known { ExitCode::SUCCESS } else { ExitCode::from(PARTLY) })
 }
 

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use slob_campaign::is_set_by_plan;
 use slob_demand::{CALIBRATION_RUNS, Goal, Options, Timetable};
+use slob_live::duration;
 use slob_spec::{MAX_SESSIONS, Origin, Settings};
 
 use super::demands::{SearchRuns, goal_of, refuse_roles, target_of};
 use crate::failure::Failure;
-use crate::progress::duration;
 use crate::{interrupt, output, settings};
 
 pub(super) fn say_expectation(timetable: &Timetable, goal: &Goal) {

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use clap::{ArgGroup, ArgMatches, Args};
 use clap_complete::ArgValueCompleter;
 use serde_json::Value as Json;
+use slob_facts::ceiling::limited_probe;
 use slob_facts::{Claim, Run, Standing, claim, figure_named, thresholds};
 use slob_record::{Record, read_record, run_folder, series_csv};
-use slob_report::export::hlog;
 use slob_report::field::field;
+use slob_report::hlog;
 use slob_report::html::run_page;
 use slob_report::{HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
 
@@ -131,8 +132,8 @@ pub(super) struct ShowArgs {
 
 pub(super) fn show(args: &ShowArgs, matches: &ArgMatches) -> Outcome {
     let (_, record) = args.saved.read(matches)?;
-    if let Some(bad) = args.field.as_ref().and_then(|path| bad_of(path, &record)) {
-        say!("slob: {bad}");
+    for known in args.field.iter().flat_map(|path| known_of(path, &record)) {
+        say!("slob: {known}");
     }
     output::done(&match &args.field {
         Some(path) => match field(&record, path).map_err(Failure::usage)? {
@@ -144,13 +145,17 @@ pub(super) fn show(args: &ShowArgs, matches: &ArgMatches) -> Outcome {
     })
 }
 
-/// The verdict that makes a figure worthless.
-fn bad_of(path: &str, record: &Record) -> Option<String> {
-    let figure = figure_named(path.strip_prefix("figures.")?).ok()?;
+/// A verdict that makes a figure worthless, and limits of the probe it rests on.
+fn known_of(path: &str, record: &Record) -> Vec<String> {
+    let named = path.strip_prefix("figures.").map(figure_named);
+    let Some(Ok(figure)) = named else { return Vec::new() };
     let run = Run::of(record);
-    let Standing::Invalid(question) = run.standing(figure, Claim::Storage) else { return None };
-    let judged = run.judged().iter().find(|judged| judged.question == question)?;
-    Some(format!("{}; {} rests on it", judged.words(), figure.name))
+    let bad = match run.standing(figure, Claim::Storage) {
+        Standing::Invalid(question) => run.judged().iter().find(|judged| judged.question == question),
+        _ => None,
+    };
+    let bad = bad.map(|judged| format!("{}; {} rests on it", judged.words(), figure.name));
+    bad.into_iter().chain(limited_probe(record).filter(|_| figure.is_of_probe())).collect()
 }
 
 /// Export a run for other tools: CSV series, HdrHistogram log

@@ -10,13 +10,15 @@ use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use slob_demand::AbortWatch;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
+use slob_facts::format::plural;
 use slob_facts::{Grade, verdicts};
 use slob_host::ProbePlan;
+use slob_page::Answer;
 use slob_record::{
     LoadCost, Look, Record, SavedLoad, SigningKey, Status, leave_mark, runs_named, save_load, save_probe,
 };
 use slob_report::gate::{Gate, Requirement};
-use slob_report::{Answer, Confidence, compact_summary, repeats_text};
+use slob_report::{Confidence, compact_summary, repeats_text};
 use slob_run::{
     LoadSummary, PageCache, Site, load, plan_load, script_of_load, script_of_run, script_of_server,
 };
@@ -31,10 +33,10 @@ use super::replays::{self, ReplayedRun};
 use super::together;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, outcome_code, strict_code};
 use crate::flags::{PLAIN, PRINT_SQL, STRICT, is_of_load, with_params};
-use crate::http::Server;
-use crate::live::{Figures, LoadDisplay, RunDisplay};
-use crate::progress::Progress;
 use crate::{completing, interrupt, output, registry, settings};
+use slob_live::Progress;
+use slob_live::Server;
+use slob_live::{Figures, LoadDisplay, RunDisplay};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Display {
@@ -213,7 +215,7 @@ fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
         count => format!(" ({count} of {} schemas were there already)", spec.schemas),
     };
     if summary.rows == 0 && summary.layouts.is_empty() {
-        let schemas = output::plural(u64::from(spec.schemas.get()), "schema");
+        let schemas = plural(u64::from(spec.schemas.get()), "schema");
         return format!("{}: {schemas} already loaded, nothing to do", spec.target);
     }
     let seconds = summary.took.as_secs_f64();
@@ -424,7 +426,7 @@ pub(super) fn new_group(settings: &Settings, flag: &str) -> Result<String, Failu
     }
     match runs_named(&settings::results_dir(settings), &name) {
         Ok(runs) if !runs.is_empty() => {
-            let runs = output::plural(runs.len() as u64, "run");
+            let runs = plural(runs.len() as u64, "run");
             Err(usage!("{runs} of the name {name} would belong to the group: choose another --name"))
         }
         _ => Ok(name),
@@ -628,7 +630,7 @@ pub(super) fn remove(args: &DropArgs, matches: &ArgMatches) -> Outcome {
         nothing();
         return Ok(ExitCode::SUCCESS);
     }
-    let what = format!("{} from {}", output::plural(schemas.len() as u64, "schema"), spec.target);
+    let what = format!("{} from {}", plural(schemas.len() as u64, "schema"), spec.target);
     if !args.yes && !output::confirm(&format!("Remove {what}?"))? {
         output::say("nothing was removed");
         return Ok(ExitCode::SUCCESS);

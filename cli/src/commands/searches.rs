@@ -16,9 +16,10 @@ use slob_demand::{
 };
 use slob_engine::Purpose;
 use slob_facts::{LatencyLimit, Lead};
+use slob_live::duration;
 use slob_measure::{Counter, LatencyKind};
+use slob_page::Answer;
 use slob_record::{Record, read_record};
-use slob_report::Answer;
 use slob_report::analysis::Curve;
 use slob_report::profiles::{Headroom, PlanView, Replay, plan_conf, plan_table};
 use slob_spec::{Amount, Entry, FromValue, MAX_SESSIONS, Origin, RunSpec, Settings, Value};
@@ -30,7 +31,6 @@ use super::together::measure_together;
 use crate::answer::{Forms, exit_code};
 use crate::failure::{Failure, INTERRUPTED, Outcome, strict_code};
 use crate::flags::{STRICT, is_given};
-use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 
 /// Find the number of sessions beyond which throughput stops growing

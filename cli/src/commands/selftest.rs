@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Args};
 use slob_engine::{Engine, Purpose, Result, Server, suite};
+use slob_facts::format::plural;
 use slob_facts::{Grade, Question, verdicts};
 use slob_host::HostInfo;
 use slob_record::{ObservedRecord, Record, Status};
@@ -64,7 +65,7 @@ pub(super) fn selftest(args: &SelftestArgs, matches: &ArgMatches) -> Outcome {
             "{} already holds {} of ours: give the test a target, or a prefix, of its own; `slob drop` with the \
              same target removes what is there",
             spec.target,
-            output::plural(held as u64, "schema")
+            plural(held as u64, "schema")
         ));
     }
     let server = engine.server()?;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use serde_json::json;
+use slob_live::{Asked, Pages, Reply, Server};
 use slob_record::{RUN_FILE, SIGNATURE_FILE, list_runs, read_record};
 use slob_report::html::run_page;
 use slob_report::{HTML_REPORT, with_digest};
@@ -19,8 +20,7 @@ use slob_spec::decode;
 use tokio::sync::watch;
 
 use crate::failure::{Failure, Outcome};
-use crate::http::{Asked, Pages, Reply, Server};
-use crate::{index, interrupt, live, settings};
+use crate::{index, interrupt, settings};
 
 const HTML: &str = "text/html; charset=utf-8";
 const EVERY: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ pub(super) fn serve(args: &ServeArgs, matches: &ArgMatches) -> Outcome {
     })?;
     follow(&folder, &events, &stop);
     drop((events, server));
-    live::end_watch(&folder);
+    slob_live::end_watch(&folder);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,10 +69,10 @@ fn follow(folder: &Path, events: &watch::Sender<String>, stop: &AtomicBool) {
     // One receiver is the site's own.
     while !stop.load(Ordering::Relaxed) {
         if events.receiver_count() > 1 {
-            live::watch(folder);
+            slob_live::watch(folder);
             let ids: Vec<String> =
                 list_runs(folder).unwrap_or_default().iter().map(|run| index::name_of(run)).collect();
-            let now = json!({ "runs": ids, "under_way": live::runs_under_way(folder) }).to_string();
+            let now = json!({ "runs": ids, "under_way": slob_live::runs_under_way(folder) }).to_string();
             events.send_if_modified(|last| {
                 let is_new = *last != now;
                 *last = now;

@@ -17,14 +17,14 @@ use signal_hook::consts::SIGTERM;
 use signal_hook::low_level;
 use slob_campaign::Ended;
 use slob_facts::measured::neighbour_use;
+use slob_live::second;
 use slob_record::{Neighbour, NeighbourUse, Record, Together};
 use slob_run::{CommonStart, RunEvent, RunObserver};
 use slob_spec::{Entry, Origin, Secret, Settings, Value};
 
 use super::measuring::{Coordinator, Extras, ended_of, measure_member};
 use crate::failure::{Failure, Outcome};
-use crate::live::second;
-use crate::{interrupt, output, progress, registry, settings};
+use crate::{interrupt, output, registry, settings};
 
 /// Time from the last connected session to the start: members sample their servers meanwhile.
 const NOTICE: Duration = Duration::from_secs(1);
@@ -120,7 +120,7 @@ pub(super) fn measure_together(
     let _lines = output::is_interactive().then(|| {
         let all = MultiProgress::new();
         for member in &mut members {
-            let line = all.add(progress::line());
+            let line = all.add(slob_live::line());
             line.set_message(format!("{:<10} connecting", member.name));
             member.line = Some(line);
         }

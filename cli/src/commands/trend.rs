@@ -72,9 +72,7 @@ pub(super) fn trend(args: &TrendArgs, matches: &ArgMatches) -> Outcome {
     let trend = Trend::of(histories, &figures).map_err(Failure::usage)?;
     forms.write(&trend)?;
     Ok(match args.fail_on_change.then(|| trend.worsened()) {
-        Some(worsened) if !inputs.unread && worsened != slob_report::Outcome::Passed => {
-            outcome_code(worsened)
-        }
+        Some(worsened) if !inputs.unread && worsened != slob_page::Outcome::Passed => outcome_code(worsened),
         _ => forms.exit_code(&trend, inputs.unread),
     })
 }

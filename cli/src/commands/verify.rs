@@ -5,14 +5,15 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Args};
 use clap_complete::ArgValueCompleter;
+use slob_facts::Recheck;
 use slob_facts::format::count;
+use slob_live::Progress;
 use slob_record::{Record, Signers, find_run};
-use slob_report::{Recheck, check_run};
+use slob_report::check_run;
 use slob_run::{Acknowledged, replay};
 use slob_spec::{RunSpec, Settings};
 
 use crate::failure::{Failure, JUDGED, Outcome};
-use crate::progress::Progress;
 use crate::{completing, interrupt, output, registry, settings};
 
 /// Check every byte of the loaded data, or a run's record

@@ -4,6 +4,7 @@ use slob_host::{DurableWrite, GroupLimits};
 use slob_measure::Counter;
 use slob_record::{Record, SavedProbe};
 
+use crate::format::limits;
 use crate::measured::{Measured, device_counters, own_read_bytes, physical_read_bytes, ratio};
 use crate::thresholds::ABOVE_PROBE;
 
@@ -17,6 +18,12 @@ fn probe<'a>(run: &Measured<'a>) -> Option<&'a SavedProbe> {
 /// Limits of the probe's own control group, to which its ceilings may belong.
 pub fn probe_limits(record: &Record) -> Option<&GroupLimits> {
     record.probe.as_ref()?.result.limits.as_ref()
+}
+
+/// What travels with each figure of such a probe.
+pub fn limited_probe(record: &Record) -> Option<String> {
+    let within = limits(probe_limits(record)?);
+    Some(format!("the device of {} was probed within limits: {within}", record.id))
 }
 
 pub(crate) fn ceiling_iops(run: &Measured<'_>) -> Option<f64> {

@@ -159,6 +159,10 @@ impl Figure {
         number.is_finite().then_some(number)
     }
 
+    pub fn is_of_probe(&self) -> bool {
+        self.source == CEILING_IOPS.source
+    }
+
     pub fn is_measured(&self) -> bool {
         !matches!(self.get, Get::Set(_) | Get::SetNumber(_) | Get::SetDecimal(_))
     }

@@ -50,6 +50,13 @@ pub fn durable_create(
     Ok(())
 }
 
+/// Readers find the whole file or none. It is not synced: a loss costs time only.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let (mut file, temporary) = temporary_beside(path, Permissions::from_mode(0o666))?;
+    file.write_all(content)?;
+    Ok(temporary.persist(path)?)
+}
+
 /// A temporary file beside another, which it may replace. Errors do not name it.
 pub fn temporary_beside(path: &Path, permissions: Permissions) -> io::Result<(File, TempPath)> {
     let file =

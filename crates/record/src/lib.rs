@@ -16,7 +16,7 @@ mod sign;
 
 pub use csv::{KeptOperation, KeptOperations, OperationsWriter, read_operations, series_csv};
 pub use digest::{digest_of, digest_of_text, read_digests};
-pub use durable::{durable_create, durable_write, temporary_beside};
+pub use durable::{durable_create, durable_write, replace, temporary_beside};
 pub use error::RecordError;
 pub use folder::{
     CONF_FILE, RunDirectory, SIGNATURE_FILE, file_digest, is_hidden, leave_mark, runs_under_way,

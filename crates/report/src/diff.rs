@@ -17,13 +17,13 @@ use self::views::Charts;
 use crate::Confidence;
 use crate::change::{Change, compared, noise, range, said_once, shown_percent};
 use crate::group::Group as Runs;
-use crate::html::heat::octaves;
-use crate::settings::{DifferingSetting, PerGroup, differing};
 use slob_facts::figure::{self, Better};
 use slob_facts::format::plural;
 use slob_facts::measured::{kernels_reads, latency, ratio, timed_events};
+use slob_facts::settings::{DifferingSetting, PerGroup, differing};
 use slob_facts::verdicts::refusal;
 use slob_facts::{Claim, Figure, GroupVerdicts, Lead, Question};
+use slob_page::heat::octaves;
 
 pub type NamedRuns<'a> = (&'a str, &'a [Record]);
 

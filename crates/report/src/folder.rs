@@ -13,8 +13,8 @@ use slob_record::{
 };
 
 use crate::html::run_page;
-use crate::recheck::{Recheck, digest_in_report, recheck, recheck_operations};
 use crate::sections::text_report;
+use slob_facts::recheck::{Recheck, digest_in_report, recheck, recheck_operations};
 
 pub const HTML_REPORT: &str = "report.html";
 pub const TEXT_REPORT: &str = "report.txt";

@@ -16,12 +16,13 @@ use slob_facts::format::{fixed, percent, plural, signed_percent};
 use slob_facts::table::{Column, Table};
 use slob_facts::{BadBound, Bound, Claim, Figure, Grade, Lead, Question};
 
+use crate::Confidence;
 use crate::change::compared;
 use crate::group::Group;
-use crate::html::layout::{Section, View, lead};
-use crate::page::Page;
-use crate::settings::differing_limits;
-use crate::{Answer, Confidence, Outcome};
+use slob_facts::settings::differing_limits;
+use slob_page::Page;
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Answer, Outcome};
 
 /// `read-p99 < 2ms`, `physical`, or `steady = doubt` where that is good enough.
 #[derive(Clone, Debug)]
@@ -270,7 +271,7 @@ impl Answer for Gate {
     }
 
     fn text(&self, columns: Option<usize>) -> String {
-        self.table().terminal(crate::page::narrow(columns))
+        self.table().terminal(slob_page::narrow(columns))
     }
 
     fn markdown(&self) -> String {

@@ -9,7 +9,7 @@ use slob_record::Record;
 use slob_stats::summary::{coefficient_of_variation, maximum, mean, mean_interval, minimum};
 
 use crate::change::{Confidence, shown_percent};
-use crate::page::{Column, Page, Table};
+use slob_page::{Column, Page, Table};
 
 /// `xfs-read-1x8-r3` is `xfs-read-1x8`.
 pub(crate) fn without_repeat(name: &str) -> &str {

@@ -7,14 +7,14 @@ use slob_measure::{KernelTrace, Span};
 use slob_record::{Record, TraceRecord};
 use slob_spec::TraceWhen;
 
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
-use crate::html::heat::shares;
-use crate::page::{Column, Page};
 use slob_facts::Run;
 use slob_facts::format::{Duration, Format, count, duration_us, seconds, size};
 use slob_facts::ladder::{COMMIT, DATABASE, DATABASE_AND_OTHERS, Ladder, READ, REST};
 use slob_facts::measured::{mean_us, percentile_us, ratio};
 use slob_facts::table::{Cell, Table};
+use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use slob_page::heat::shares;
+use slob_page::{Column, Page};
 
 const ROWS: [(&str, Span); 13] = [
     ("Read calls from the page cache", Span::ReadFromCache),
@@ -212,7 +212,7 @@ mod tests {
     /// The database's clock and the kernel's had one colour.
     #[test]
     fn lines_of_a_chart_have_different_colours_in_both_themes() {
-        let style = include_str!("html/assets/style.css");
+        let style = slob_page::layout::STYLE;
         let shown = |colour: Colour| {
             let name = format!("--c-{}: ", serde_json::to_value(colour).unwrap().as_str().unwrap());
             let themes = style.split(&name).skip(1).map(|rest| rest.split(';').next().unwrap());

@@ -11,14 +11,14 @@ use slob_awr::info::{Head, Named, Row};
 use slob_spec::Amount;
 use toml::Spanned;
 
-use crate::Answer;
 use crate::group::{Group, JudgedRun, without_repeat};
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, ColumnOf, Page, Table};
 use slob_facts::format::{Format, plural, significant};
 use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
 use slob_facts::{Claim, Figure, GroupVerdicts, figure};
+use slob_page::Answer;
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Column, ColumnOf, Page, Table};
 use slob_stats::summary::mean;
 
 /// The strongest basis comes first.

@@ -3,31 +3,26 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
-mod answer;
 mod change;
 pub mod columns;
 pub mod diff;
-pub mod export;
 pub mod field;
 mod folder;
 pub mod gate;
 mod group;
+mod hlog;
 pub mod html;
 mod ladder;
 pub mod ledger;
-mod page;
 pub mod profiles;
-mod recheck;
 pub mod rungs;
 mod sections;
-pub mod settings;
 #[cfg(test)]
 mod tests;
 pub mod trend;
 
-pub use answer::{Answer, Outcome};
 pub use change::{Confidence, NoConfidence};
 pub use folder::{HTML_REPORT, TEXT_REPORT, check_run, with_digest};
 pub use group::{JudgedRun, repeats_text};
-pub use recheck::Recheck;
-pub use sections::{NoComparison, compact_summary, compare_probe_text, text_report};
+pub use hlog::{HlogError, hlog};
+pub use sections::{NoComparison, ProbeAnswer, compact_summary, compare_probe_text, text_report};

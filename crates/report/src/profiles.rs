@@ -18,14 +18,14 @@ use slob_demand::{
 };
 use slob_measure::WorkingSet;
 
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Trace, Unit};
-use crate::html::escape;
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
 use slob_facts::format::{
     duration_us, fixed, length, or_absent, percent, plain_number, plural, signed_percent, significant, size,
 };
 use slob_facts::thresholds::FLASH_READ;
+use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Trace, Unit};
+use slob_page::escape;
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Column, Page, Table};
 
 const MOST_LISTED: usize = 12;
 

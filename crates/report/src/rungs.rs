@@ -5,13 +5,13 @@ use serde::{Serialize, Serializer};
 use slob_host::{ProbeStep, ReadPath};
 use slob_record::Record;
 
-use crate::Answer;
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Unit};
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, ColumnOf, Page, Table};
 use slob_facts::format::{Format, duration_us, percent, plural, significant};
 use slob_facts::measured::ratio;
 use slob_facts::{Grade, GroupVerdicts, Judged, Question, Run, figure};
+use slob_page::Answer;
+use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Unit};
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Column, ColumnOf, Page, Table};
 use slob_stats::summary;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,15 +8,16 @@ mod setup;
 
 use slob_record::{Record, Status};
 
-pub(crate) use self::device::{ABOVE_PROBE, beside_probe};
 pub use self::device::{NoComparison, compare_probe_text};
+pub(crate) use self::device::{above_probe, beside_probe};
+pub use self::probed::ProbeAnswer;
 pub(crate) use self::setup::source_words;
 
-use crate::page::{Block, Column, Page};
 use slob_facts::format::{plural, seconds};
 use slob_facts::measured::OfferedLoad;
 use slob_facts::table::Table;
 use slob_facts::{Figure, Grade, Lead, Question, Run, Verdict, figure};
+use slob_page::{Block, Column, Page};
 
 pub(crate) struct Section {
     pub(crate) group: Group,
@@ -144,7 +145,7 @@ fn key_figures(page: &mut Page, figures: &Run<'_>) {
     table.row(key.iter().map(|figure| figure.show(figures)));
     page.table(&table);
     if figures.is_above_probe() {
-        page.paragraph(&format!("Reads from the device: {ABOVE_PROBE}"));
+        page.paragraph(&format!("Reads from the device: {}", above_probe(figures)));
     }
     if figure::PHYSICAL_READ_MEAN_US.is_kernels(figures) {
         page.paragraph("The kernel timed the physical reads, in its trace: the database times none.");
@@ -247,7 +248,7 @@ fn summarised_cost(figures: &Run<'_>) -> String {
     let known = |of: &Figure, unit: &str| of.of(figures).map(|_| format!("{} {unit}", of.show(figures)));
     let is_to_be_probed = figures.record.probe.is_none() && figure::DEVICE_READS_PER_S.of(figures).is_some();
     let ceiling = match figures.is_above_probe() {
-        true => Some(format!("reads from the device: {}", ABOVE_PROBE.trim_end_matches('.'))),
+        true => Some(format!("reads from the device: {}", above_probe(figures).trim_end_matches('.'))),
         false => known(&figure::PERCENT_OF_CEILING, "% of the device's ceiling").or_else(|| {
             is_to_be_probed.then(|| "the device was not probed: `slob doctor` says how".to_owned())
         }),

@@ -6,7 +6,10 @@ use crate::analysis::Metric;
 use crate::columns::{all_columns, cells, table};
 use crate::field::field;
 use crate::html::run_page;
+use crate::text_report;
+use slob_facts::recheck::digest_in_report;
 use slob_facts::{Run, figure};
+use slob_record::digest_of;
 use slob_testing::records;
 
 /// An entry in the table of figures suffices: no view has a list of its own.
@@ -38,4 +41,15 @@ fn every_figure_is_in_every_view() {
             assert_eq!(in_page, figure.is_measured(), "HTML: {name}");
         }
     }
+}
+
+#[test]
+fn a_report_holds_the_digest_of_its_record() {
+    let record = records::direct_read_run();
+    let report = text_report(&record, None);
+    assert_eq!(digest_in_report(&report), Some(&*digest_of(&record).unwrap()));
+    let mut edited = record;
+    edited.configuration[0].value.push('0');
+    assert_ne!(digest_in_report(&report), Some(&*digest_of(&edited).unwrap()));
+    assert_eq!(digest_in_report("a report of an older release"), None);
 }

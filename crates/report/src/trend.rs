@@ -12,13 +12,14 @@ use serde::Serialize;
 use slob_stats::summary::median;
 use slob_stats::{Comparison, Drift as StatsDrift, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
 
+use crate::Confidence;
 use crate::change::compared;
 use crate::group::{Group, JudgedRun};
-use crate::settings::{DifferingSetting, differing};
-use crate::{Confidence, Outcome};
 use slob_facts::figure::Better;
 use slob_facts::format::plural;
+use slob_facts::settings::{DifferingSetting, differing};
 use slob_facts::{Claim, Figure, Grade, GroupVerdicts, Question, Run, Standing};
+use slob_page::Outcome;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MissedSlot {
@@ -207,8 +208,9 @@ impl Course {
     /// `sound` holds the places and values of sound runs.
     fn of(figure: &Figure, runs: &[Run<'_>], sound: &[(usize, f64)]) -> Result<Self, String> {
         if sound.len() < LEAST_FOR_CHANGES {
+            let count = if sound.len() == 1 { "counts" } else { "count" };
             let runs = plural(sound.len() as u64, "run");
-            return Err(format!("{runs} that count; a trend needs {LEAST_FOR_CHANGES}"));
+            return Err(format!("{runs} {count}; a trend needs {LEAST_FOR_CHANGES}"));
         }
         let values: Vec<f64> = sound.iter().map(|(_, value)| *value).collect();
         let found = change_points(&values).ok_or("it has no ratios")?;

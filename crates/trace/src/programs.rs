@@ -221,7 +221,8 @@ fn jump_unless_log(asm: &mut Assembler, maps: &Maps, layout: &FileLayout, no: La
 fn split_log_sync(asm: &mut Assembler, maps: &Maps) {
     const NOW: i16 = -16;
     const LAST: i16 = -56;
-    let [queued, flushed, flush, own, no_journal, out] = std::array::from_fn(|_| asm.label());
+    const BETWEEN: i16 = -72;
+    let [together, queued, flushed, flush, own, no_journal, out] = std::array::from_fn(|_| asm.label());
     let minus = |asm: &mut Assembler, field: i16| {
         asm.load(Eight, R1, R6, field);
         asm.op(Op::Sub, R8, R1);
@@ -231,9 +232,20 @@ fn split_log_sync(asm: &mut Assembler, maps: &Maps) {
     asm.store(Eight, R10, LAST, R1);
     asm.load(Eight, R1, R6, thread::REQUESTS);
     asm.jump_if(If::Equal, R1, 0, own);
+    // Between two requests of a call nothing of it is in the device: the file system, or a group's limit, holds the second.
+    asm.op_imm(Op::Mov, R1, 0);
+    asm.store(Eight, R10, BETWEEN, R1);
+    asm.load(Eight, R8, R6, thread::COMPLETED);
+    minus(asm, thread::FIRST_ISSUED);
+    minus(asm, thread::IN_DEVICE);
+    asm.jump_if(If::SignedAtMost, R8, 0, together);
+    asm.store(Eight, R10, BETWEEN, R8);
+    asm.place(together);
     asm.load(Eight, R8, R6, thread::FIRST_QUEUED);
     asm.store(Eight, R10, LAST, R8);
     minus(asm, thread::ENTERED);
+    asm.load(Eight, R1, R10, BETWEEN);
+    asm.op(Op::Add, R8, R1);
     count(asm, maps, Span::LogSubmit);
     asm.load(Eight, R8, R6, thread::FIRST_ISSUED);
     asm.jump_if(If::Equal, R8, 0, queued);
@@ -242,6 +254,8 @@ fn split_log_sync(asm: &mut Assembler, maps: &Maps) {
     asm.load(Eight, R8, R6, thread::COMPLETED);
     asm.store(Eight, R10, LAST, R8);
     minus(asm, thread::FIRST_ISSUED);
+    asm.load(Eight, R1, R10, BETWEEN);
+    asm.op(Op::Sub, R8, R1);
     count(asm, maps, Span::LogInDevice);
     asm.place(queued);
     asm.load(Eight, R8, R6, thread::FLUSHED);

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::thread;
 
 use serde_json::{Value, json};
-use slob_report::{Recheck, check_run};
+use slob_facts::Recheck;
+use slob_report::check_run;
 
 use super::honest::sqlite;
 use crate::common::{Folder, Random, is_full};

@@ -1,7 +1,7 @@
 //! What `awr_info` printed.
 
 use slob_awr::info::{is_pipes, read_pipes};
-use slob_report::Answer;
+use slob_page::Answer;
 use slob_report::analysis::{Analysis, Options, Run, run_of_row, slob_r_tables, variants_of};
 
 use super::damage::{self, SCRIPT};

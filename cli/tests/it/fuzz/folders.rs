@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use slob_campaign::{Campaign, Folder, Plan, Store};
 use slob_host::{Device, ProbePlan, ProbeResult};
+use slob_page::Answer;
 use slob_record::{RunDirectory, SavedProbe, latest_probe, save_probe};
-use slob_report::Answer;
+use slob_report::ProbeAnswer;
 use slob_spec::Settings;
 
 use super::conf::table;
@@ -106,7 +107,7 @@ fn damaged_probes_do_no_harm() {
     each("probes", 300, 16, |random| {
         fs::write(&path, damaged(&json, random)).unwrap();
         if let Some(probe) = latest_probe(folder.path(), "h", &device, 8192) {
-            assert!(!probe.text(None).is_empty());
+            assert!(!ProbeAnswer(&probe).text(None).is_empty());
         }
     });
 }

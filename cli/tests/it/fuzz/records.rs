@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use slob_facts::{Run, verdicts};
+use slob_page::Answer;
 use slob_record::{Record, SeriesWanted, list_runs, read_record_with, series_csv};
-use slob_report::Answer;
 use slob_report::analysis::{Analysis, Options, run_of, slob_r_tables, variants_of};
 use slob_report::columns as of_tables;
 use slob_report::diff::Diff;
-use slob_report::export::hlog;
 use slob_report::field::field;
+use slob_report::hlog;
 use slob_report::html::run_page;
 use slob_report::{Confidence, compact_summary, compare_probe_text, text_report};
 

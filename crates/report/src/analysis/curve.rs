@@ -7,15 +7,15 @@ use serde::Serialize;
 use slob_demand::{CurvePoint, KneeResult};
 use slob_stats::summary;
 
-use crate::Answer;
 use crate::group::write_verdicts;
-use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
 use slob_facts::format::{duration_us, fixed, or_absent, percent, plain_number, plural};
 use slob_facts::thresholds::COUNTERS_DIFFER;
 use slob_facts::verdicts::refusal;
 use slob_facts::{Claim, Figure, GroupVerdicts, Lead, figure};
+use slob_page::Answer;
+use slob_page::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Column, Page, Table};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -13,15 +13,16 @@ use slob_stats::Comparison;
 use slob_stats::summary::{maximum, mean, mean_interval};
 
 use super::{RETRY_BAD, number_or_empty};
+use crate::Confidence;
 use crate::change::{noise, signed_range};
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
-use crate::html::escape;
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
-use crate::{Answer, Confidence};
 use slob_facts::figure::{self, Better};
 use slob_facts::format::{ABSENT, fixed, or_absent, plural, signed_percent};
 use slob_facts::{Claim, Figure, GroupVerdicts, Judged, Lead, Run};
+use slob_page::Answer;
+use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use slob_page::escape;
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Column, Page, Table};
 
 const FIGURES: [&Figure; 5] = [
     &figure::OPERATIONS_PER_S,

@@ -9,8 +9,8 @@ use slob_record::Status;
 
 use super::{TableSpec, Variant};
 use crate::columns::{AWR_COLUMNS, did_you_mean};
-use crate::settings::set_limits;
 use slob_facts::measured::timed_events;
+use slob_facts::settings::set_limits;
 use slob_facts::{Figure, Judged, Lead, figure, figure_named};
 
 #[derive(Clone, Debug, Default, PartialEq)]

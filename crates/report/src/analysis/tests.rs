@@ -6,7 +6,7 @@ use slob_measure::Counter;
 use slob_record::Record;
 
 use super::*;
-use crate::Answer;
+use slob_page::Answer;
 use slob_testing::records;
 
 const SAMPLE: &str = include_str!("fixtures/awr_info_older.txt");

@@ -4,14 +4,14 @@ use itertools::Itertools;
 use slob_stats::Comparison;
 
 use super::{Analysis, LatencyOf, MetricTable, RETRY_BAD, Repeats, VariantPair, VariantRow, number_or_empty};
-use crate::Answer;
 use crate::change::shown_percent;
 use crate::group::write_verdicts;
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, known};
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
 use slob_facts::format::{capitalised, duration_us, fixed, or_absent, plural, signed_percent, significant};
 use slob_facts::{Claim, Question};
+use slob_page::Answer;
+use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, known};
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Column, Page, Table};
 
 impl Answer for Analysis {
     const NAME: &'static str = "compare";

@@ -1,8 +1,8 @@
 use super::*;
-use crate::Answer;
-use crate::page::WIDTH;
 use rstest::rstest;
 use slob_measure::{Counter, LatencyKind};
+use slob_page::Answer;
+use slob_page::WIDTH;
 use slob_testing::records;
 
 fn two(first: &[Record], second: &[Record]) -> Diff {

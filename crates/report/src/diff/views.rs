@@ -7,19 +7,19 @@ use slob_record::Record;
 use super::{
     Compared, Diff, Difference, Distribution, EventShare, Group, Metric, NamedRuns, Ranking, SECTIONS,
 };
-use crate::Answer;
 use crate::group::write_verdicts;
-use crate::html::chart::{Axis, COLOURS, Chart, Colour, Drawing, Line, STROKES, Trace, Unit};
-use crate::html::escape;
-use crate::html::heat::below_step_words;
-use crate::html::layout::{Section, View};
 use crate::html::run_charts;
-use crate::page::{Column, Page, Table};
 use slob_facts::format::{
     ABSENT, Format, count, duration_us, fixed, micros, or_absent, percent, plural, signed_percent,
     significant,
 };
 use slob_facts::{Grade, Run, figure};
+use slob_page::Answer;
+use slob_page::chart::{Axis, COLOURS, Chart, Colour, Drawing, Line, STROKES, Trace, Unit};
+use slob_page::escape;
+use slob_page::heat::below_step_words;
+use slob_page::layout::{Section, View};
+use slob_page::{Column, Page, Table};
 
 impl Diff {
     fn is_pair(&self) -> bool {
@@ -336,7 +336,7 @@ fn distribution_charts(names: &[&str], distributions: &[Distribution]) -> Vec<Ch
     let chart = |distribution: &Distribution| {
         let groups = names.iter().zip(&distribution.histograms).enumerate();
         let line = |(place, (name, histogram)): (usize, (&&str, &Option<slob_stats::Histogram>))| {
-            let (x, y) = crate::html::heat::shares(histogram.as_ref()?);
+            let (x, y) = slob_page::heat::shares(histogram.as_ref()?);
             let stroke = STROKES[place / COLOURS % STROKES.len()];
             Some(Trace::Line(Line { stroke, ..Line::new(*name, Colour::Variant(place), x, y) }))
         };

@@ -7,14 +7,14 @@ use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 use slob_record::Record;
 
-use super::escape::{self, text};
-use super::layout;
 use crate::columns::status_word;
 use crate::group::without_repeat;
-use crate::settings::told_apart_by;
 use slob_facts::format::{ABSENT, count, or_absent, plural};
 use slob_facts::measured::{device_name, operation_rates};
+use slob_facts::settings::told_apart_by;
 use slob_facts::{Claim, Figure, Grade, Judged, Lead, Question, Run, Standing, figure};
+use slob_page::escape::{self, text};
+use slob_page::layout;
 
 /// A narrow screen has no columns: each number has its name beside it.
 fn numbers() -> impl Iterator<Item = &'static Figure> {

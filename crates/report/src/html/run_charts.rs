@@ -6,17 +6,17 @@ use slob_measure::{LatencyKind, OpCounts, OpKind};
 use slob_record::{Interval, Record, SessionRecord};
 use slob_stats::{Histogram, Point};
 
-use super::chart::{
-    Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit, time_unit,
-};
-use super::heat::{self, Durations, below_step_sentence, counts_of_rows, low_edge_ns, rows, two_peaks};
-use super::layout::Section;
 use slob_facts::format::{count, duration_us, fixed, percent, plural};
 use slob_facts::measured::{
     OfferedLoad, TimedEvent, asked_rate, device_name, is_coarse, kernels_reads, latency, percentile_us,
     ratio, session_mean_us, timed_events, wait_times,
 };
 use slob_facts::{Lead, Run, figure};
+use slob_page::chart::{
+    Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit, time_unit,
+};
+use slob_page::heat::{self, Durations, below_step_sentence, counts_of_rows, low_edge_ns, rows, two_peaks};
+use slob_page::layout::Section;
 
 pub(crate) fn groups(record: &Record, figures: &Run<'_>) -> Vec<Section> {
     let time = Timeline::of(record);

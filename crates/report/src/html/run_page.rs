@@ -4,15 +4,15 @@ use maud::{Markup, PreEscaped, html};
 use slob_measure::OpKind;
 use slob_record::{Record, Status, record_in_page};
 
-use super::escape::{markup, text};
-use super::layout::{Document, NO_CHARTS, Section, blocks_html, links, table_html};
 use super::run_charts;
-use crate::page::Column;
-use crate::sections::{ABOVE_PROBE, Group, SECTIONS, beside_probe, source_words};
+use crate::sections::{Group, SECTIONS, above_probe, beside_probe, source_words};
 use slob_facts::format::{duration_us, plural, seconds};
 use slob_facts::measured::{distribution, percentile_us};
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Claim, Figure, Grade, Lead, Run, Standing, Verdict, figure};
+use slob_page::Column;
+use slob_page::escape::{markup, text};
+use slob_page::layout::{Document, NO_CHARTS, Section, blocks_html, links, table_html};
 
 const TABLES: [(Group, &str, &str); 3] = [
     (Group::Probe, "Compared with the device", "probe"),
@@ -195,7 +195,7 @@ fn cards(figures: &Run<'_>) -> Vec<Markup> {
         Some(_) => "The database does not count its redo.",
     };
     let no_ceiling = match &record.probe {
-        _ if figures.is_above_probe() => &format!("Reads from the device: {ABOVE_PROBE}"),
+        _ if figures.is_above_probe() => &format!("Reads from the device: {}", above_probe(figures)),
         None => "The device was not probed: `slob probe` shows what it can do.",
         Some(_) => "The probe does not fit this run: see the section on it.",
     };

@@ -11,13 +11,13 @@ use slob_demand::{
 use slob_spec::Amount;
 
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, with_unit};
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, known};
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
-use crate::{Answer, Outcome};
 use slob_facts::format::{Percent, duration_us, fixed, or_absent, percent, plural, significant};
 use slob_facts::thresholds::LOAD_MADE;
 use slob_facts::{CARRIED, Grade, Judged};
+use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, known};
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Answer, Outcome};
+use slob_page::{Column, Page, Table};
 
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]

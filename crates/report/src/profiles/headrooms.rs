@@ -7,14 +7,15 @@ use slob_demand::{HeadroomStep, times};
 use slob_stats::{Comparison, PercentInterval, summary};
 
 use super::headroom::{are_good, nearest_above, refused};
+use crate::Confidence;
 use crate::analysis::{compared_places, number_or_empty};
 use crate::change::{range, shown_percent};
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
-use crate::html::escape;
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
-use crate::{Answer, Confidence};
 use slob_facts::format::{or_absent, plural};
+use slob_page::Answer;
+use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use slob_page::escape;
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Column, Page, Table};
 
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

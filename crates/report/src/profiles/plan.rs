@@ -6,8 +6,8 @@ use serde::Serialize;
 use slob_demand::{Calibrated, Demand, Fit, Goal, NotModelled, Parameters, Planned, Target, not_modelled};
 
 use super::{amount, known_facts, not_modelled_table};
-use crate::page::{Column, Page, Table};
 use slob_facts::format::{or_absent, signed_percent};
+use slob_page::{Column, Page, Table};
 
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]

@@ -9,12 +9,12 @@ use slob_facts::format::length;
 
 use super::PlanView;
 use super::headroom::{BESIDE, of_profiled, waits_chart};
-use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
-use crate::{Answer, Outcome};
 use slob_facts::format::{duration_us, fixed, or_absent, plural, significant};
 use slob_facts::{Grade, figure};
+use slob_page::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Answer, Outcome};
+use slob_page::{Column, Page, Table};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Replay {

@@ -8,7 +8,6 @@ use slob_measure::Counter;
 use slob_record::{DeviceRecord, EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, Record};
 use slob_stats::{Merge, summary};
 
-use crate::page::{Column, Page};
 use slob_facts::format::{ABSENT, Format, count, duration_us, fixed, or_absent};
 use slob_facts::measured::{
     Role, alike, merged, percentile_us, ratio, server_used_percent, session_mean_us, throttled_percent,
@@ -16,6 +15,7 @@ use slob_facts::measured::{
 };
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Run, figure};
+use slob_page::{Column, Page};
 
 pub(super) fn endpoints(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;

@@ -4,14 +4,20 @@ use slob_host::{Flush, ProbeResult, ProbeStep, StepFigures, StepKind};
 use slob_record::{Record, SavedProbe};
 
 use super::probed::cliff_words;
-use crate::page::{Block, Column, Page};
 use slob_facts::ceiling::commits_of_device;
+use slob_facts::ceiling::probe_limits;
 use slob_facts::format::{ABSENT, Format, fixed, limits, percent, plural, seconds, significant, size};
 use slob_facts::measured::{device_counters, device_name, ratio};
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Figure, Run, figure};
+use slob_page::{Block, Column, Page};
 
-pub(crate) const ABOVE_PROBE: &str = "more than the probe: probe again with more sessions or depth.";
+pub(crate) fn above_probe(figures: &Run<'_>) -> &'static str {
+    match probe_limits(figures.record) {
+        Some(_) => "more than the probe, which was held back by limits: probe again without them.",
+        None => "more than the probe: probe again with more sessions or depth.",
+    }
+}
 
 pub(super) fn device(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
@@ -208,7 +214,7 @@ fn share_of_probe(figures: &Run<'_>) -> String {
     let (reads, ceiling) = (fixed(reads, 0), fixed(ceiling, 0));
     let Some(share) = figure::PERCENT_OF_CEILING.of(figures) else {
         let best = format!("Its best step had {ceiling} IOPS.");
-        return format!("This run had {reads} reads/s from the device, {ABOVE_PROBE} {best}");
+        return format!("This run had {reads} reads/s from the device, {} {best}", above_probe(figures));
     };
     let sync = figure::PERCENT_OF_SYNC.of(figures).zip(figure::SYNC_IOPS.of(figures)).map(|(share, iops)| {
         format!(

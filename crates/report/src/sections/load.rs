@@ -7,7 +7,6 @@ use slob_record::Record;
 use slob_spec::ArrivalProcess;
 use slob_stats::Histogram;
 
-use crate::page::{Column, Page};
 use slob_facts::format::{
     ABSENT, Format, capitalised, count, duration_us, fixed, or_absent, percent, plain_number, size,
 };
@@ -18,6 +17,7 @@ use slob_facts::measured::{
 };
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Figure, Run, figure};
+use slob_page::{Column, Page};
 
 pub(super) fn profile(page: &mut Page, figures: &Run<'_>) {
     page.section("Load profile");

@@ -1,15 +1,16 @@
 //! The answer of `slob probe`.
 
+use serde::Serialize;
 use slob_facts::format::{burst_credits, fixed, length, plural};
 use slob_facts::table::Table;
 use slob_host::UntilCliff;
 use slob_record::SavedProbe;
 
 use super::{device, setup};
-use crate::Answer;
-use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Unit, known, time_unit};
-use crate::html::layout::{Section, View, lead};
-use crate::page::Page;
+use slob_page::Answer;
+use slob_page::Page;
+use slob_page::chart::{Axis, Chart, Colour, Drawing, Line, Unit, known, time_unit};
+use slob_page::layout::{Section, View, lead};
 
 pub(super) fn cliff_words(until: &UntilCliff, block_bytes: u32) -> String {
     let name = device::step_name(&until.step);
@@ -58,33 +59,38 @@ fn all(page: &mut Page, probe: &SavedProbe) {
     }
 }
 
-impl Answer for SavedProbe {
+#[derive(Serialize)]
+#[serde(transparent)]
+pub struct ProbeAnswer<'a>(pub &'a SavedProbe);
+
+impl Answer for ProbeAnswer<'_> {
     const NAME: &'static str = "probe";
 
     fn write(&self, page: &mut Page) {
         page.section("Device without a database (probe)");
-        all(page, self);
+        all(page, self.0);
     }
 
     fn view(&self) -> View {
-        let charts = self.result.until_cliff.iter().map(|until| chart(until, self.result.plan.block_bytes));
+        let Self(probe) = self;
+        let charts = probe.result.until_cliff.iter().map(|until| chart(until, probe.result.plan.block_bytes));
         View {
             title: "OpenSLOB probe".into(),
             heading: "The device without a database".into(),
-            lead: lead(&format!("{}, {}.", self.host, plural(self.result.steps.len() as u64, "step"))),
+            lead: lead(&format!("{}, {}.", probe.host, plural(probe.result.steps.len() as u64, "step"))),
             sections: vec![
-                Section::new("probe", "").charts(charts.collect()).part("Steps", |page| all(page, self)),
+                Section::new("probe", "").charts(charts.collect()).part("Steps", |page| all(page, self.0)),
             ],
             source: "Measured one step after the other, by this program alone.".into(),
         }
     }
 
     fn table(&self) -> Table {
-        device::steps_table(&self.result.steps)
+        device::steps_table(&self.0.result.steps)
     }
 
     fn are_good(&self) -> bool {
-        self.result.steps.iter().all(|step| step.error.is_none())
+        self.0.result.steps.iter().all(|step| step.error.is_none())
     }
 }
 
@@ -107,31 +113,31 @@ mod tests {
     fn a_cliff_has_words_and_a_chart_and_its_absence_has_reasons() {
         let credits = 13_000.0 * 1860.0;
         let bucket = TokenBucket { burst_per_s: 16_000.0, base_per_s: 3000.0, lasts_s: 1860.0, credits };
-        let text = probe(Some(bucket)).text(None).replace('\n', " ");
+        let text = ProbeAnswer(&probe(Some(bucket))).text(None).replace('\n', " ");
         assert!(
             text.contains("Until the cliff, random read, in flight 64: fell from 16,000 to 3,000 IOPS"),
             "{text}"
         );
         assert!(text.contains("it lasts 31 min.") && text.contains("Ceiling: 118,000"), "{text}");
-        let page = probe(Some(bucket)).html();
+        let page = ProbeAnswer(&probe(Some(bucket))).html();
         assert!(page.contains("spent after 31 min") && page.contains("id=\"until-cliff\""));
         assert!(
             page.contains("Ceiling: 118,000") && page.contains("File system"),
             "the page lacks the device"
         );
-        assert!(probe(None).text(None).contains("no cliff in 34 min"));
-        assert!(!probe(None).html().contains("spent after"));
-        let json = probe(Some(bucket)).json().unwrap();
+        assert!(ProbeAnswer(&probe(None)).text(None).contains("no cliff in 34 min"));
+        assert!(!ProbeAnswer(&probe(None)).html().contains("spent after"));
+        let json = ProbeAnswer(&probe(Some(bucket))).json().unwrap();
         assert_eq!(serde_json::from_str::<SavedProbe>(&json).unwrap(), probe(Some(bucket)));
     }
 
     #[test]
     fn a_probe_says_the_limits_of_its_own_control_group() {
         let mut probe = probe(None);
-        assert!(!probe.text(None).contains("own limits"));
+        assert!(!ProbeAnswer(&probe).text(None).contains("own limits"));
         let io = vec!["8:0 riops=3000".to_owned()];
         probe.result.limits = Some(GroupLimits { io, path: "/g".into(), ..GroupLimits::default() });
-        for view in [probe.text(None), probe.html()] {
+        for view in [ProbeAnswer(&probe).text(None), ProbeAnswer(&probe).html()] {
             assert!(view.contains("own limits: I/O 8:0 riops=3000"), "{view}");
         }
     }

@@ -12,12 +12,12 @@ use slob_record::{
 use slob_spec::{Every, HotSpot, ThinkTime, Workload};
 use slob_stats::summary;
 
-use crate::page::{Column, Page};
-use crate::recheck::digest_words;
 use slob_facts::format::{ABSENT, Format, count, every, fixed, limits, or_absent, plural, seconds, size};
 use slob_facts::measured::{ratio, saturating_sum};
+use slob_facts::recheck::digest_words;
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Run, figure};
+use slob_page::{Column, Page};
 
 pub(super) fn test(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;

@@ -1,6 +1,6 @@
-use crate::Answer;
 use jiff::SignedDuration;
 use slob_measure::OpKind;
+use slob_page::Answer;
 use slob_record::Record;
 
 use super::*;
@@ -51,7 +51,7 @@ fn a_change_has_its_run_its_size_and_what_differs() {
     let text = trend.text(None);
     assert!(text.contains("Missed         1 slot: Sat 2026-11-21 09:00 (away)"), "{text}");
     assert!(text.contains("Since Sat 2026-11-21 06:45 UTC (run-020)"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= crate::page::WIDTH), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= slob_page::WIDTH), "{text}");
     // A figure that is 0 in all runs is no figure of these.
     assert_eq!(trend.histories[0].figures.len(), 1);
     let page = trend.html();
@@ -100,11 +100,7 @@ fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {
 #[test]
 fn too_few_runs_are_not_known_and_no_runs_are_refused() {
     let trend = trend_of(&runs(&[20_000; 15]));
-    assert!(
-        trend.text(None).contains("not known: 15 runs that count; a trend needs 16"),
-        "{}",
-        trend.text(None)
-    );
+    assert!(trend.text(None).contains("not known: 15 runs count; a trend needs 16"), "{}", trend.text(None));
     assert_eq!(trend.worsened(), Outcome::NotKnown);
     assert_eq!(Trend::of(Vec::new(), &[]).unwrap_err(), NoTrend::NoRuns);
 }

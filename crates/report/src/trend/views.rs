@@ -6,17 +6,17 @@ use jiff::Timestamp;
 use super::{ChangePoint, Course, FigureTrend, Found, HistoryTrend, MissedSlot, RunAt, Trend};
 use crate::change::{range, said_once, shown_percent};
 use crate::group::write_verdicts;
-use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, time_unit};
-use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
-use crate::settings::DifferingSetting;
 use slob_facts::figure::Better;
 use slob_facts::format::{ABSENT, Format, or_absent, plural, signed_percent};
+use slob_facts::settings::DifferingSetting;
 use slob_facts::table::Cell;
 use slob_facts::{Figure, Grade};
+use slob_page::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, time_unit};
+use slob_page::layout::{Section, View, lead};
+use slob_page::{Column, Page, Table};
 use slob_stats::Comparison;
 
-use crate::Answer;
+use slob_page::Answer;
 
 const MOST_MISSED: usize = 5;
 

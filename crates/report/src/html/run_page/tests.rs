@@ -1,9 +1,9 @@
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::html::escape;
-use crate::page::Block;
 use slob_measure::{LatencyKind, WaitTotal};
+use slob_page::Block;
+use slob_page::escape;
 use slob_record::SessionRecord;
 use slob_stats::Series;
 use slob_testing::records;
