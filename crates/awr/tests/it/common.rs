@@ -21,6 +21,11 @@ pub const FIXTURES: [&str; 7] = [
     "awr_11203.html",
 ];
 
+/// The short form of a test takes a part of its cases, the same each time.
+pub fn is_full() -> bool {
+    std::env::var("DRILLS").is_ok_and(|drills| drills == "full")
+}
+
 pub fn bytes(fixture: &str) -> Vec<u8> {
     fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture)).unwrap()
 }

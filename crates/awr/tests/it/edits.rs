@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::Range;
 
-use crate::common::{FIXTURES, bytes, changed, checks, real_files, text, with_sections};
+use crate::common::{FIXTURES, bytes, changed, checks, is_full, real_files, text, with_sections};
 use slob_awr::checks::{Verdict, Weight};
 use slob_awr::{Report, Reports};
 
@@ -148,7 +148,7 @@ fn nineteen_of_twenty_edits_are_noticed() {
     let is_single = |path: &std::path::PathBuf| {
         path.extension().is_some_and(|ending| ending == "txt") && !path.to_string_lossy().contains("awrd")
     };
-    let stride = if std::env::var_os("TEST_AWR_EDITS").is_some() { 1 } else { 5 };
+    let stride = if is_full() { 1 } else { 10 };
     let (mut all, mut found, mut missed) = (0, 0, Vec::new());
     let real = real_files().into_iter().filter(is_single).map(|path| {
         (path.display().to_string(), String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned(), stride)

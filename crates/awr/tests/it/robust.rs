@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::time::Duration;
 
-use crate::common::{FIXTURES, bytes, real_files};
+use crate::common::{FIXTURES, bytes, is_full, real_files};
 use slob_awr::checks::Checks;
 use slob_awr::info::{Named, Row, columns};
 use slob_awr::trend::log_file_sync_us;
@@ -95,13 +95,10 @@ fn a_truncated_packed_file_is_an_error() {
 /// `TEST_AWR_MUTATIONS` sets their number; the default takes seconds.
 #[test]
 fn mutations_do_no_harm() {
-    let count: usize =
-        std::env::var("TEST_AWR_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000);
-    let seed: u64 =
-        std::env::var("TEST_AWR_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121);
+    let count = if is_full() { 100_000 } else { 1_500 };
     let mut originals: Vec<Vec<u8>> = FIXTURES.iter().map(|fixture| bytes(fixture)).collect();
     originals.extend([several(), packed(&bytes("awr_12201.txt")), packed(&several())]);
-    let mut random = Seeded(seed);
+    let mut random = Seeded(20_261_121);
     for _ in 0..count {
         let original = &originals[random.next(originals.len())];
         use_all(&mutated(original, &mut random));
@@ -137,17 +134,18 @@ fn cuts_are_errors(name: &str, whole: &[u8], cuts: usize) {
 
 #[test]
 fn truncations_are_errors_with_the_part_before() {
+    let (cuts, of_real) = if is_full() { (200, 50) } else { (100, 15) };
     for fixture in ["awr_12201.txt", "statspack.txt", "awr_pdb.txt"] {
         let whole = bytes(fixture);
-        for cut in 0..200 {
+        for cut in 0..cuts {
             // A cut within the last line, which names the file, loses nothing.
             let end = whole.len() - 40;
-            let at = end * cut / 200;
+            let at = end * cut / cuts;
             assert!(read(&whole[..at]).is_err(), "{fixture} cut at {at}");
         }
     }
     for path in real_files() {
-        cuts_are_errors(&path.display().to_string(), &std::fs::read(&path).unwrap(), 50);
+        cuts_are_errors(&path.display().to_string(), &std::fs::read(&path).unwrap(), of_real);
     }
 }
 
@@ -169,7 +167,7 @@ fn time_grows_with_the_size_and_not_with_its_square() {
     };
     for fixture in FIXTURES {
         let body = bytes(fixture);
-        let (small, large) = (time(&body.repeat(40)), time(&body.repeat(320)));
+        let (small, large) = (time(&body.repeat(20)), time(&body.repeat(160)));
         assert!(large < small * 32 + Duration::from_millis(50), "{fixture}: {small:?}, {large:?}");
     }
     for filler in ["- ", "word ", "9", "<td>", "x:  1  "] {
