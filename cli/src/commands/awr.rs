@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use clap::{ArgGroup, ArgMatches, Args, Subcommand};
 use jiff::civil::DateTime;
 use serde_json::{Value as Json, json};
-use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Rows, Verdict};
+use slob_awr::checks::Checks;
 use slob_awr::histogram::{EVENTS, Point, sort};
-use slob_awr::info::{Head, Named, Row, Value, Work, columns, part_of_file};
+use slob_awr::info::{Head, Named, Row, Work, columns, part_of_file};
 use slob_awr::trend::log_file_sync_us;
-use slob_awr::{DiffRow, DiffTable, Figure, Period, Scope, Sheet, diff as tables, duration, duration_us};
-use slob_facts::format::{ABSENT, Format, fixed, or_absent, plural, signed_percent, significant};
+use slob_awr::{Figure, Period, Scope, Sheet, diff as tables, duration, duration_us};
+use slob_facts::format::{ABSENT, Format, or_absent, plural, significant};
 use slob_facts::table::{Cell, Column, Table};
-use slob_page::{AwrInterval, Begins, awr_page};
+use slob_page::{AwrInterval, Begins, awr_page, check_text, diff_table, printed_table};
 
 use super::awr_export::{self, AwrExportArgs};
 use super::awr_files::{EXIT_CODES, Files, ReadReports};
@@ -347,7 +347,9 @@ fn check(args: &CheckArgs) -> Outcome {
         output::print(&output::json("the pairs", &read.kept)?)?;
     } else {
         let all = args.verbose;
-        output::print(&read.kept.iter().map(|checks| check_text(checks, all)).collect::<String>())?;
+        output::print(
+            &read.kept.iter().map(|checks| check_text(checks, all, output::width())).collect::<String>(),
+        )?;
         // The meaning of a word is the same in all reports.
         if let Some(general) = read.kept.iter().flat_map(|checks| &checks.warnings).find(|one| one.is_general)
         {
@@ -360,95 +362,6 @@ fn check(args: &CheckArgs) -> Outcome {
     }
     Ok(code)
 }
-
-fn check_text(check: &Checks, all: bool) -> String {
-    let mut text = format!("{}: {}\n", check.file, check_summary(check));
-    let indented = |table: String| table.lines().map(|line| format!("  {line}\n")).collect::<String>();
-    let shown: Vec<&Pair> = check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
-    let warnings: Vec<_> = check.warnings.iter().filter(|warning| !warning.is_general).collect();
-    if !shown.is_empty() {
-        text += &indented(pairs_table(&shown));
-    }
-    if all {
-        text += &indented(rows_table(&check.rows));
-    }
-    for Pair { what, first_source, second_source, note, .. } in &shown {
-        if let Some(note) = note {
-            text += &format!("  {what}, {first_source} and {second_source}: {note}.\n");
-        }
-    }
-    for warning in &warnings {
-        text += &format!("  {}: {}.\n", warning.weight.word(), warning.text);
-    }
-    if !shown.is_empty() || !warnings.is_empty() {
-        text.push('\n');
-    }
-    text
-}
-
-fn check_summary(check: &Checks) -> String {
-    let all = check.compared();
-    let count = |verdict| check.pairs.iter().filter(|pair| pair.verdict == verdict).count();
-    match (check.verdict(), check.is_contradictory()) {
-        (None, false) => "it states no figure twice, so there is nothing to compare".to_owned(),
-        (_, true) => format!(
-            "doubtful: {} of {all} pairs contradict each other by more than {CONTRADICT_PERCENT:.0} %, or something can't be true",
-            count(Verdict::Contradict)
-        ),
-        (Some(Verdict::Differ), _) => format!(
-            "{} of {all} pairs differ by {AGREE_PERCENT:.0} to {CONTRADICT_PERCENT:.0} %, the others agree",
-            count(Verdict::Differ)
-        ),
-        (Some(Verdict::Explained), _) => {
-            let agree = all - count(Verdict::Explained);
-            format!("sound: {agree} of {all} pairs agree; why the others do not is known")
-        }
-        _ => {
-            format!("sound: all {all} pairs agree within {AGREE_PERCENT:.0} %, or as far as they are printed")
-        }
-    }
-}
-
-fn pairs_table(pairs: &[&Pair]) -> String {
-    let columns = [
-        Column::left("What"),
-        Column::left("First"),
-        Column::right(""),
-        Column::left("Second"),
-        Column::right(""),
-        Column::right("Difference"),
-        Column::left("Verdict"),
-    ];
-    let row = |pair: &&Pair| {
-        [
-            pair.what.clone().into(),
-            pair.first_source.into(),
-            Format::Significant.cell(pair.first),
-            pair.second_source.into(),
-            Format::Significant.cell(pair.second),
-            Format::SignedPercent.cell(pair.difference_percent),
-            pair.verdict.word().into(),
-        ]
-    };
-    Table::new(columns).with_rows::<Cell>(pairs.iter().map(row)).terminal(output::width())
-}
-
-fn rows_table(rows: &[Rows]) -> String {
-    let columns = [
-        Column::left("Rows by arithmetic"),
-        Column::left("First"),
-        Column::left("Second"),
-        Column::right("Pairs"),
-        Column::right("Agree"),
-    ];
-    let row = |rows: &Rows| {
-        let [pairs, agree] = [rows.pairs, rows.agree].map(|count| count.to_string());
-        [rows.what.to_owned(), rows.first_source.to_owned(), rows.second_source.to_owned(), pairs, agree]
-    };
-    Table::new(columns).with_rows(rows.iter().map(row)).terminal(output::width())
-}
-
-const MOST_ROWS: usize = 30;
 
 /// Compare two reports, or the two periods of a compare-period report
 #[derive(Args)]
@@ -494,9 +407,10 @@ fn diff(args: &AwrDiffArgs) -> Outcome {
         output::print(&format!("{json:#}\n"))?;
     } else {
         let (head, all) = (format!("First:  {}\nSecond: {}\n", first.label(), second.label()), args.all);
-        let mut text = tables.iter().fold(head, |text, table| text + &diff_table(table, all));
+        let mut text =
+            tables.iter().fold(head, |text, table| text + &diff_table(table, all, output::width()));
         match sheets.clone().count() {
-            _ if all => text.extend(sheets.map(printed_table)),
+            _ if all => text.extend(sheets.map(|sheet| printed_table(sheet, output::width()))),
             0 => {}
             others => {
                 let others = plural(others as u64, "more table");
@@ -506,56 +420,4 @@ fn diff(args: &AwrDiffArgs) -> Outcome {
         output::print(&text)?;
     }
     read.exit_code().or(Ok(ExitCode::from(PARTLY)))
-}
-
-fn diff_table(table: &DiffTable, all: bool) -> String {
-    let unit = if table.unit.is_empty() { String::new() } else { format!(" ({})", table.unit) };
-    let mut shown: Vec<&DiffRow> = table.rows.iter().collect();
-    // A long table shows the largest figures of either report first.
-    if !all && shown.len() > MOST_ROWS {
-        if !table.is_by_change {
-            shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
-        }
-        shown.truncate(MOST_ROWS);
-    }
-    let columns =
-        [Column::left(""), Column::right("First"), Column::right("Second"), Column::right("Change %")];
-    let row = |row: &&DiffRow| {
-        let change = row.change_percent.map_or_else(String::new, signed_percent);
-        [row.name.clone(), side(&row.first), side(&row.second), change]
-    };
-    let rows = Table::new(columns).with_rows(shown.iter().map(row)).terminal(output::width());
-    let more = match table.rows.len() - shown.len() {
-        0 => String::new(),
-        left => format!("  {left} smaller ones are left out: --all shows them\n"),
-    };
-    format!("\n{}{unit}\n{rows}{more}", table.title)
-}
-
-fn printed_table(sheet: &Sheet) -> String {
-    let first = sheet.heads.iter().take(1).map(Column::left);
-    let columns = first.chain(sheet.heads.iter().skip(1).map(Column::right));
-    let cells = |row: &Vec<String>| {
-        let blanks = sheet.heads.len().saturating_sub(row.len());
-        row.iter().take(sheet.heads.len()).cloned().chain(vec![String::new(); blanks]).collect::<Vec<_>>()
-    };
-    format!(
-        "\n{}\n{}",
-        sheet.title,
-        Table::new(columns).with_rows(sheet.rows.iter().map(cells)).terminal(output::width())
-    )
-}
-
-fn size(row: &DiffRow) -> f64 {
-    let number = |side: &Option<Value>| side.as_ref().and_then(Value::as_number).map_or(0.0, f64::abs);
-    number(&row.first).max(number(&row.second))
-}
-
-fn side(side: &Option<Value>) -> String {
-    match side {
-        None => ABSENT.to_owned(),
-        Some(Value::Number(count)) if count.fract() == 0.0 && count.abs() < 1e15 => fixed(*count, 0),
-        Some(Value::Number(number)) => significant(*number),
-        Some(Value::Text(text)) => text.clone(),
-    }
 }

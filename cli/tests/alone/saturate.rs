@@ -1,8 +1,9 @@
 //! `slob saturate` on real engines. Reads come from a cache, so that the CPUs are the limit.
 
 use crate::alone;
-use crate::common::{Folder, postgres};
+use crate::common::{Folder, is_full, postgres};
 use slob_testing::postgres::Version;
+use slob_testing::skipped;
 use slob_testing::tries::{ensure, shown_within};
 
 /// The knee may lie so far below the best rate, in percent.
@@ -41,6 +42,9 @@ fn a_full_sweep_confirms_the_knee(folder: &Folder) {
 
 #[test]
 fn a_full_sweep_confirms_the_knee_of_postgresql_within_one_step() {
+    if !is_full() {
+        return skipped("a search and a sweep take half a minute; DRILLS=full makes them");
+    }
     let _alone = alone();
     let Some(bench) = postgres(Version::V18, &[("shared_buffers", "64MB")]) else { return };
     bench.setup(1, "16M");

@@ -15,10 +15,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) use random::{Random, is_full};
+pub(crate) use random::Random;
 pub(crate) use rustix::process::Signal;
 use serde_json::Value;
 pub(crate) use servers::{Bench, Product, contained, mariadb, postgres};
+pub(crate) use slob_testing::is_full;
 use slob_testing::tries::{PATIENCE, until};
 use slob_testing::{available, send, skipped};
 pub(crate) use throttle::Throttle;

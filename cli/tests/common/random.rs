@@ -2,13 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use slob_testing::is_full;
+
 /// The seed of the short form: a change does not alter what is drawn.
 const SHORT: u64 = 20_261_121;
-
-/// True if drills are repeated as often as docs/evidence.md says.
-pub(crate) fn is_full() -> bool {
-    std::env::var("DRILLS").as_deref() == Ok("full")
-}
 
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): neighbouring seeds have nothing in
 /// common.

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use slob_testing::available;
 
 use crate::common::{Folder, SLOB, Signal, kill, read_json, signal, workspace};
@@ -25,20 +25,26 @@ fn python(python: &Path, program: &str, argument: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn schema() -> jsonschema::Validator {
-    jsonschema::validator_for(&read_json(workspace("docs/reference/run.schema.json"))).unwrap()
-}
+const READ_SCHEMA: &str = "\
+import json, sys
+from jsonschema.validators import validator_for
+given = json.load(open(sys.argv[1]))
+validator = validator_for(given['schema'])(given['schema'])
+faults = [[f'{one.json_path}: {one.message[:200]}' for one in validator.iter_errors(document)] for document in given['documents']]
+print(json.dumps(faults))";
 
-#[track_caller]
-fn fits(schema: &jsonschema::Validator, record: &Value) {
-    let errors: Vec<String> =
-        schema.iter_errors(record).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(errors.is_empty(), "{errors:#?}");
+/// What a schema of docs/reference has against each document; `None` without its reader.
+pub(crate) fn faults(schema: &str, documents: &[Value]) -> Option<Vec<Vec<String>>> {
+    let reader = readers()?;
+    let schema = read_json(workspace("docs/reference").join(schema));
+    let given = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&given, json!({ "schema": schema, "documents": documents }).to_string()).unwrap();
+    Some(serde_json::from_value(python(&reader, READ_SCHEMA, given.path())).unwrap())
 }
 
 #[test]
 fn records_fit_the_schema_however_the_run_ended() {
-    let schema = schema();
+    let mut records = Vec::new();
     let folder = Folder::loaded(2, "8M");
     let until = folder.slob("probe . --seconds 0.1 --size-mb 16 --write --until-cliff=2s --html");
     until.prints(&["Until the cliff, random read", "no cliff in 2 s"]);
@@ -47,16 +53,16 @@ fn records_fit_the_schema_however_the_run_ended() {
     assert!(!alone.stdout.contains("random read"), "{}", alone.stdout);
     let completed = folder.run_json("-s 2 --update-pct 20 --scan-pct 10 --run-time 1");
     assert_eq!(completed["status"]["state"], "completed");
-    fits(&schema, &completed);
+    records.push(completed);
     let steady = "--until-steady --steady-window 1 --steady-tolerance 50";
     let open = folder.run_json(format!("--target null: --rate 100 --run-time 5 --warmup auto:4 {steady}"));
     assert!(open["warm_up"]["steady"]["since_s"].is_u64(), "{}", open["warm_up"]);
     assert!(open["until_steady"]["since_s"].is_u64(), "{}", open["until_steady"]);
     assert_eq!(open["workload"]["rate_per_s"], 100);
-    fits(&schema, &open);
+    records.push(open);
     let schedule = folder.run_json("-s 2 --rate 40@0s,80@2s --run-time 4");
     assert_eq!(schedule["rate_steps"].as_array().map(Vec::len), Some(2));
-    fits(&schema, &schedule);
+    records.push(schedule);
     folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" != post ] && {SLOB} mark \"$1\"\n"));
     let hot = "--do-hotspot --hotspot-mb 2 --hotspot-frequency 3";
     let think = "--think-tm-frequency 7 --external-script ./hook.sh";
@@ -65,37 +71,43 @@ fn records_fit_the_schema_however_the_run_ended() {
     assert_eq!((&failed["status"]["state"], &failed["marks"][0]["text"]), (&"failed".into(), &"pre".into()));
     let (hot, think) = (&failed["workload"]["hot_spot"], &failed["workload"]["think_time"]);
     assert_eq!((&hot["every"], &think["every"], &think["max_us"]), (&3.into(), &7.into(), &500_000.into()));
-    fits(&schema, &failed);
+    records.push(failed);
     let mut child = folder.start_run("--target null:?latency_us=1000 --run-time 60 --name stopped");
     signal(&child, Signal::INT);
     child.wait().unwrap();
     let interrupted = folder.last_record();
     assert_eq!(interrupted["status"]["state"], "interrupted");
-    fits(&schema, &interrupted);
+    records.push(interrupted);
     folder.slob("run --target null: --rate 9 --run-time 9 --abort-on 'operations_per_s > 0 for 1s'").exits(1);
     let aborted = folder.last_record();
     assert_eq!(aborted["status"]["state"], "aborted");
-    fits(&schema, &aborted);
+    records.push(aborted);
+    let Some(faults) = faults("run.schema.json", &records) else { return };
+    assert!(faults.len() == 6 && faults.iter().all(Vec::is_empty), "{faults:#?}");
 }
 
 /// A schema that accepts everything would be worth nothing.
 #[test]
 fn the_schema_refuses_what_is_no_record() {
-    let schema = schema();
     let good = read_json(workspace("crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json"));
-    fits(&schema, &good);
-    let refuses = |damage: &dyn Fn(&mut Value)| {
+    let damages: [fn(&mut Value); 7] = [
+        |record| record["record_version"] = 2.into(),
+        |record| record["status"]["state"] = "fine".into(),
+        |record| drop(record.as_object_mut().unwrap().remove("window")),
+        |record| record["surprise"] = 1.into(),
+        |record| record["series"]["points"][0]["value"]["surprise"] = 1.into(),
+        |record| record["operations"]["select"]["latency"]["buckets"][0][1] = 0.into(),
+        |record| record["workload"]["sessions"] = 1.into(),
+    ];
+    let damaged = damages.map(|damage| {
         let mut bad = good.clone();
         damage(&mut bad);
-        assert!(!schema.is_valid(&bad));
-    };
-    refuses(&|record| record["record_version"] = 2.into());
-    refuses(&|record| record["status"]["state"] = "fine".into());
-    refuses(&|record| drop(record.as_object_mut().unwrap().remove("window")));
-    refuses(&|record| record["surprise"] = 1.into());
-    refuses(&|record| record["series"]["points"][0]["value"]["surprise"] = 1.into());
-    refuses(&|record| record["operations"]["select"]["latency"]["buckets"][0][1] = 0.into());
-    refuses(&|record| record["workload"]["sessions"] = 1.into());
+        bad
+    });
+    let documents = [&[good][..], &damaged].concat();
+    let Some(faults) = faults("run.schema.json", &documents) else { return };
+    let refused: Vec<bool> = faults.iter().map(|faults| !faults.is_empty()).collect();
+    assert_eq!(refused, [false, true, true, true, true, true, true, true], "{faults:#?}");
 }
 
 #[test]

@@ -159,6 +159,9 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
         let why = line(&plan, "physical writes")["why"].as_str().unwrap_or_default();
         ensure(why.contains("checkpoints wrote them later"), || format!("writes: {plan:#}"))
     });
+    if !is_full() {
+        return;
+    }
     // The other way round a page is more than a row's change, and nothing smaller can be done.
     shown_within(6, || {
         bench.run(RUN);

@@ -5,6 +5,7 @@
 
 mod answer;
 mod awr_page;
+mod awr_text;
 pub mod chart;
 pub mod escape;
 pub mod heat;
@@ -13,4 +14,5 @@ mod page;
 
 pub use answer::{Answer, Outcome};
 pub use awr_page::{AwrInterval, Begins, awr_page};
+pub use awr_text::{check_text, diff_table, printed_table};
 pub use page::{Block, Column, ColumnOf, Page, Table, WIDTH, narrow};

@@ -20,7 +20,7 @@ pub mod work;
 use std::path::{Path, PathBuf};
 
 pub use container::{Container, Network};
-pub use process::{Served, as_nobody, available, children, openssl, send, skipped};
+pub use process::{Served, as_nobody, available, children, is_full, openssl, send, skipped};
 pub use sshd::Sshd;
 
 /// `.ci/install-test-servers` puts servers there.

@@ -246,6 +246,11 @@ pub fn available<T>(needed: Result<T, String>) -> Option<T> {
     needed.inspect_err(say).ok()
 }
 
+/// True if drills are repeated as often as docs/evidence.md says, and no test is left out for its length.
+pub fn is_full() -> bool {
+    std::env::var("DRILLS").as_deref() == Ok("full")
+}
+
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 pub fn skipped(why: impl std::fmt::Display) {
     eprintln!("skipped: {why}");

@@ -243,7 +243,7 @@ fn operations_per_s(record: &Value) -> f64 {
 
 /// The search and the replay of the good demand print what their exit codes say.
 fn searched(place: &Place) {
-    let flags = "--calibration 1s --warmup 0 --json";
+    let flags = "--calibration 2s --warmup 0 --json";
     let of_server = match place.bench {
         Some(_) => format!("--by commits --grow 0.2 {}", place.sound.replace("--warmup 1", "")),
         None => String::new(),

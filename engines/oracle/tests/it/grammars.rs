@@ -13,7 +13,7 @@ use slob_engine_oracle::KIND;
 use slob_method::SchemaNo;
 use slob_spec::{RedoStress, StatisticsType};
 use slob_testing::work::{options, schema, session_plan};
-use slob_testing::{available, skipped};
+use slob_testing::{available, is_full, skipped};
 
 use crate::wire::statements::{files, longest_part, met};
 
@@ -121,7 +121,7 @@ fn for_sqlfluff(sql: &str) -> String {
 
 #[test]
 fn sqlfluff_reads_every_statement_and_finds_mistakes() {
-    if std::env::var("DRILLS").as_deref() != Ok("full") {
+    if !is_full() {
         return skipped("it takes half a minute, and PMD reads the same; DRILLS=full makes it");
     }
     let Some(sqlfluff) = tool("test-readers/bin/sqlfluff", || true) else { return };
