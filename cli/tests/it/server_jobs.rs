@@ -9,7 +9,7 @@ use rstest::rstest;
 use serde_json::Value;
 use slob_testing::jobs::TestServer;
 use slob_testing::postgres::Version;
-use slob_testing::tries::{ensure, until};
+use slob_testing::tries::{ensure, shown_within, until};
 
 use crate::common::{
     Bench, Called, Product, Signal, assert_failed_and_kept, ended, mariadb, operations, postgres, rows,
@@ -75,15 +75,20 @@ fn counts_equal_the_plan<S: TestServer>(
 fn each_second_of_many_sessions_is_accounted_and_each_session_works() {
     let Some(bench) = postgres(Version::V15, &[]) else { return };
     bench.setup(1, "8M");
-    let record = bench.run("-s 1 -t 64 --run-time 2 --update-pct 0 --scan-pct 0 --work-unit 16");
+    // Beside other tests a session may wait for a CPU longer than a window.
+    let record = shown_within(3, || {
+        let record = bench.run("-s 1 -t 64 --run-time 3 --update-pct 0 --scan-pct 0 --work-unit 16");
+        let sessions = record["sessions"].as_array().unwrap();
+        let idle = sessions.iter().filter(|session| session["selects"] == 0).count();
+        ensure((sessions.len(), idle) == (64, 0), || format!("{idle} of {} did nothing", sessions.len()))?;
+        Ok(record)
+    });
     let (sessions, window_s) = (record["sessions"].as_array().unwrap(), &record["window"]["seconds"]);
     let us = |session: &Value| {
         ["busy_us", "idle_us", "waiting_us"].map(|part| session[part].as_f64().unwrap()).iter().sum::<f64>()
     };
     let share = sessions.iter().map(us).sum::<f64>() / (64e6 * window_s.as_f64().unwrap());
     assert!((share - 1.0).abs() < 0.01, "{share}");
-    let idle = sessions.iter().filter(|session| session["selects"] == 0).count();
-    assert_eq!((sessions.len(), idle), (64, 0));
     assert!(sessions.iter().all(|session| session["whole_window"] == true && session["schema"] == 1));
     assert!(record["dispatch"]["count"].as_u64() >= Some(64), "{}", record["dispatch"]);
 }

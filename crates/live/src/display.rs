@@ -24,7 +24,7 @@ use slob_stats::Merge;
 
 use crate::frame::{self, Look};
 use crate::metrics::Figures;
-use crate::progress::{self, Progress, duration};
+use crate::progress::{self, Progress, left_words};
 use crate::state::{LoadState, RunState, sentence};
 use crate::talk;
 use crate::under_way::Notice;
@@ -193,11 +193,6 @@ fn line(tick: &Tick<'_>, recent: &Interval) -> String {
         latency(50.0),
         latency(99.0),
     )
-}
-
-pub(crate) fn left_words(left: Duration, is_most: bool) -> String {
-    let at_most = if is_most { "at most " } else { "" };
-    format!("{at_most}{} left", duration(left.as_secs_f64()))
 }
 
 const LISTEN: Duration = Duration::from_millis(100);
@@ -378,16 +373,7 @@ pub(crate) fn can_draw() -> bool {
 
 /// The environment decides (<https://no-color.org>).
 pub(crate) fn look() -> Look {
-    Look { colour: set("NO_COLOR").is_none(), unicode: takes_unicode() }
-}
-
-pub(crate) fn takes_unicode() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_lowercase();
-    locale.contains("utf-8") || locale.contains("utf8")
-}
-
-fn set(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+    Look { colour: talk::set("NO_COLOR").is_none(), unicode: talk::takes_unicode() }
 }
 
 /// Its drop calls [`restore`]: ratatui's own drop panics if the terminal is closed.

@@ -12,8 +12,7 @@ use slob_facts::format::{count, duration_us, fixed, or_absent, percent, plural};
 use slob_facts::{Grade, figure};
 use slob_stats::summary;
 
-use crate::display::left_words;
-use crate::progress::duration;
+use crate::progress::{duration, left_words};
 use crate::state::{Hint, LoadState, RunState, Second, Stage, hints};
 
 const PANELS_FROM: (u16, u16) = (60, 18);

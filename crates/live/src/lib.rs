@@ -2,11 +2,6 @@
 //! runs under way, and the HTTP server that shows them.
 #![forbid(unsafe_code)]
 
-/// Says a line on stderr.
-macro_rules! say {
-    ($($text:tt)*) => { $crate::talk::say(&format!($($text)*)) };
-}
-
 mod display;
 mod exposition;
 mod frame;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use slob_facts::format::plural;
 use slob_run::{LoadEvent, LoadObserver};
 
-use crate::{display, talk};
+use crate::talk;
 
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
@@ -34,7 +34,7 @@ impl Progress {
     fn with_bar(what: &'static str, has_bar: bool) -> Self {
         let now = Instant::now();
         let bar = has_bar.then(|| {
-            let characters = if display::takes_unicode() { "█░" } else { "#." };
+            let characters = if talk::takes_unicode() { "█░" } else { "#." };
             let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent:>3} % {msg}");
             ProgressBar::new(0)
                 .with_prefix(what)
@@ -55,7 +55,7 @@ impl Progress {
         let Ok(mut last) = self.last_line.try_lock() else { return };
         if last.elapsed() >= LINE_EVERY {
             *last = Instant::now();
-            say!("{}: {:.0} % {text}", self.what, 100.0 * done as f64 / of.max(1) as f64);
+            talk::say(&format!("{}: {:.0} % {text}", self.what, 100.0 * done as f64 / of.max(1) as f64));
         }
     }
 
@@ -99,6 +99,11 @@ pub fn duration(seconds: f64) -> String {
         (0, m, s) => format!("{m} min {s:02} s"),
         (h, m, _) => format!("{h} h {m:02} min"),
     }
+}
+
+pub(crate) fn left_words(left: Duration, is_most: bool) -> String {
+    let at_most = if is_most { "at most " } else { "" };
+    format!("{at_most}{} left", duration(left.as_secs_f64()))
 }
 
 impl LoadObserver for Progress {

@@ -44,11 +44,11 @@ pub enum Span {
     LogWrite,
     /// Calls that force the log: fsync, fdatasync, and writes that caused requests.
     LogSync,
-    /// Time from such a call to its first queued request.
+    /// Time from such a call to its first queued request, and between its requests.
     LogSubmit,
     /// From there to the driver.
     LogInQueue,
-    /// From the driver to the last answer with data.
+    /// From the driver to the last answer with data, without the time between requests.
     LogInDevice,
     /// Time from there to the queue of the flush: interrupt, CPU, file system.
     LogToFlush,
