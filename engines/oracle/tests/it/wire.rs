@@ -24,6 +24,7 @@ use slob_testing::tries::{ensure, until};
 use slob_testing::work::{
     self, FIRST, LOAD, RUN, assert_says, batch, executed, load_schema, passes_the_contract_suite, schema,
 };
+use slob_testing::{is_full, skipped};
 
 struct Bed {
     oracle: Oracle,
@@ -99,6 +100,9 @@ fn the_engine_passes_the_contract_suite(#[case] description: &str) {
 #[case("rds")]
 #[case("autonomous")]
 fn a_job_from_load_to_drop(#[case] description: &str) {
+    if ["12.2", "rds"].contains(&description) && !is_full() {
+        return skipped("an older and a newer one have theirs; DRILLS=full makes it");
+    }
     let Some(bed) = Bed::start(description) else { return };
     let engine = bed.loaded();
     load_schema(engine.as_ref(), &LOAD, schema(2));
