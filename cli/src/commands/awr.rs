@@ -346,10 +346,8 @@ fn check(args: &CheckArgs) -> Outcome {
     if args.json {
         output::print(&output::json("the pairs", &read.kept)?)?;
     } else {
-        let all = args.verbose;
-        output::print(
-            &read.kept.iter().map(|checks| check_text(checks, all, output::width())).collect::<String>(),
-        )?;
+        let (all, width) = (args.verbose, output::width());
+        output::print(&read.kept.iter().map(|checks| check_text(checks, all, width)).collect::<String>())?;
         // The meaning of a word is the same in all reports.
         if let Some(general) = read.kept.iter().flat_map(|checks| &checks.warnings).find(|one| one.is_general)
         {
@@ -406,11 +404,11 @@ fn diff(args: &AwrDiffArgs) -> Outcome {
             json!({ "first": first.label(), "second": second.label(), "tables": tables, "printed": sheets });
         output::print(&format!("{json:#}\n"))?;
     } else {
-        let (head, all) = (format!("First:  {}\nSecond: {}\n", first.label(), second.label()), args.all);
-        let mut text =
-            tables.iter().fold(head, |text, table| text + &diff_table(table, all, output::width()));
+        let (all, width) = (args.all, output::width());
+        let head = format!("First:  {}\nSecond: {}\n", first.label(), second.label());
+        let mut text = tables.iter().fold(head, |text, table| text + &diff_table(table, all, width));
         match sheets.clone().count() {
-            _ if all => text.extend(sheets.map(|sheet| printed_table(sheet, output::width()))),
+            _ if all => text.extend(sheets.map(|sheet| printed_table(sheet, width))),
             0 => {}
             others => {
                 let others = plural(others as u64, "more table");

@@ -70,7 +70,7 @@ pub(super) fn info(args: &InfoArgs, matches: &ArgMatches) -> Outcome {
         false => asked.iter().map(find).collect::<Result<_, _>>()?,
     };
     let needs_verdicts = columns.iter().any(|column| column.needs_series);
-    let are_of_probe = columns.iter().any(|column| column.source == figure::CEILING_IOPS.source);
+    let are_of_probe = columns.iter().any(Column::is_of_probe);
     let of_run = |run: &slob_facts::Run<'_>| {
         (cells(run, &columns), limited_probe(run.record).filter(|_| are_of_probe))
     };

@@ -160,7 +160,7 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
         ensure(why.contains("checkpoints wrote them later"), || format!("writes: {plan:#}"))
     });
     if !is_full() {
-        return;
+        return skipped("the other way round takes as long; DRILLS=full makes it");
     }
     // The other way round a page is more than a row's change, and nothing smaller can be done.
     shown_within(6, || {

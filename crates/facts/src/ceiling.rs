@@ -20,7 +20,7 @@ pub fn probe_limits(record: &Record) -> Option<&GroupLimits> {
     record.probe.as_ref()?.result.limits.as_ref()
 }
 
-/// What travels with each figure of such a probe.
+/// Each figure of a probe within limits comes with this sentence.
 pub fn limited_probe(record: &Record) -> Option<String> {
     let within = limits(probe_limits(record)?);
     Some(format!("the device of {} was probed within limits: {within}", record.id))

@@ -366,22 +366,22 @@ fn is_sequence() -> bool {
 }
 
 /// Stderr must be a terminal with cursor control, and this program in its foreground: a background job would be stopped.
-pub(crate) fn can_draw() -> bool {
+fn can_draw() -> bool {
     let in_foreground = || tcgetpgrp(io::stderr()).is_ok_and(|group| group == getpgrp());
     talk::is_interactive() && io::stderr().is_terminal() && in_foreground()
 }
 
 /// The environment decides (<https://no-color.org>).
-pub(crate) fn look() -> Look {
+fn look() -> Look {
     Look { colour: talk::set("NO_COLOR").is_none(), unicode: talk::takes_unicode() }
 }
 
 /// Its drop calls [`restore`]: ratatui's own drop panics if the terminal is closed.
-pub(crate) struct Terminal(ManuallyDrop<ratatui::Terminal<CrosstermBackend<BufWriter<Stderr>>>>);
+struct Terminal(ManuallyDrop<ratatui::Terminal<CrosstermBackend<BufWriter<Stderr>>>>);
 
 impl Terminal {
     /// A panic restores the screen before its message is printed.
-    pub(crate) fn open() -> io::Result<Self> {
+    fn open() -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let tell = std::panic::take_hook();
@@ -400,7 +400,7 @@ impl Terminal {
         opened.map(|opened| Self(ManuallyDrop::new(opened))).inspect_err(|_| restore())
     }
 
-    pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+    fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         self.0.draw(paint)?;
         self.0.backend_mut().flush()
     }

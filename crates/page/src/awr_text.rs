@@ -1,4 +1,4 @@
-//! What `slob awr check` and `slob awr diff` print.
+//! The texts of `slob awr check` and `slob awr diff`.
 
 use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Rows, Verdict};
 use slob_awr::info::Value;

@@ -1,5 +1,5 @@
 //! OpenSLOB: an answer in every form, and what a page is made of: blocks, tables, charts, a frame. One file without network.
-//! What comes from a record passes through `escape` or `maud`; the Content-Security-Policy lets no other script run and no
+//! Text of a record passes through `escape` or `maud`; the Content-Security-Policy lets no other script run and no
 //! request leave.
 #![forbid(unsafe_code)]
 

@@ -107,6 +107,10 @@ pub fn status_word(status: &Status) -> &'static str {
 }
 
 impl Column {
+    pub fn is_of_probe(&self) -> bool {
+        matches!(self.get, Get::Figure(figure) if figure.is_of_probe())
+    }
+
     const fn words(name: &'static str, source: &'static str, get: Words) -> Self {
         Self { name, unit: "", source, needs_series: false, get: Get::Words(get) }
     }
