@@ -11,6 +11,7 @@ const TYPES: &str = "/sys/kernel/btf/vmlinux";
 pub(crate) struct Layout {
     pub(crate) bio_flags: i32,
     pub(crate) bio_bytes: i32,
+    pub(crate) bio_next: i32,
     pub(crate) bio_device: BioDevice,
     pub(crate) request_bio: i32,
     pub(crate) request_bytes: i32,
@@ -18,8 +19,10 @@ pub(crate) struct Layout {
     pub(crate) task_waits: i32,
     /// Argument with the request or bio: kernels before 5.11 pass the queue first.
     pub(crate) subject: i16,
-    /// Argument with the bio of `block_bio_backmerge`, which those kernels have elsewhere.
+    /// Argument with the bio of `block_bio_backmerge` and `block_bio_frontmerge`, which those kernels have elsewhere.
     pub(crate) merged_bio: i16,
+    /// Kernels before 5.11 do not tell of two requests that become one.
+    pub(crate) tells_merged_requests: bool,
     /// Bits of a bio that flush the device's cache, or write past it.
     pub(crate) durable_bits: i32,
     pub(crate) file: FileLayout,
@@ -79,12 +82,14 @@ impl Layout {
         Ok(Self {
             bio_flags: need("bio", "bi_opf")?,
             bio_bytes: need("bio", "bi_iter")? + need("bvec_iter", "bi_size")?,
+            bio_next: need("bio", "bi_next")?,
             bio_device,
             request_bio: need("request", "bio")?,
             request_bytes: need("request", "__data_len")?,
             task_waits: need("task_struct", "nvcsw")?,
             subject: last_argument("block_rq_issue")?,
             merged_bio: last_argument("block_bio_backmerge")?,
+            tells_merged_requests: arguments(&types, "block_rq_merge").is_some(),
             durable_bits: bit(&types, "__REQ_PREFLUSH")? | bit(&types, "__REQ_FUA")?,
             file: FileLayout {
                 argument: need("pt_regs", if cfg!(target_arch = "aarch64") { "orig_x0" } else { "di" })?,

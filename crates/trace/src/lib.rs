@@ -104,16 +104,20 @@ impl Tracer {
         find_obstacle()?;
         let layout = Layout::of_running_kernel().map_err(|cause| Unavailable { cause, remedy: KERNEL })?;
         let maps = Maps::new().map_err(|error| unavailable("the kernel refuses its counters", &error))?;
+        let merged_requests = layout
+            .tells_merged_requests
+            .then(|| ("block_rq_merge", programs::merged_request(&maps, &layout)));
         let programs = [
             // Requests come back in this order, so that nothing is half counted at the start.
             ("block_rq_complete", programs::completed(&maps, &layout)),
             ("block_rq_issue", programs::issued(&maps, &layout)),
             ("block_bio_backmerge", programs::merged(&maps, &layout)),
+            ("block_bio_frontmerge", programs::merged_in_front(&maps, &layout)),
             ("block_bio_queue", programs::queued(&maps, &layout)),
             ("sys_exit", programs::leave(&maps, &layout, block_bytes)),
             ("sys_enter", programs::enter(&maps, &layout)),
         ];
-        let attached = programs.into_iter().map(|(tracepoint, code)| {
+        let attached = merged_requests.into_iter().chain(programs).map(|(tracepoint, code)| {
             attach(tracepoint, &code)
                 .map_err(|error| unavailable(&format!("attaching to {tracepoint}"), &error))
         });
@@ -248,7 +252,6 @@ fn unavailable(step: &str, error: &io::Error) -> Unavailable {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
     use std::process::Command;
 
     use slob_testing::tries::{ensure, until};
@@ -273,28 +276,64 @@ mod tests {
         words.chunks(BIO_WORDS).filter(|entry| entry[programs::BIO_ADDRESS] != 0).count()
     }
 
+    /// A loop device whose requests are nobody else's.
+    struct OwnDevice {
+        path: PathBuf,
+        _folder: tempfile::TempDir,
+    }
+
+    impl OwnDevice {
+        fn new() -> Result<Self, String> {
+            let folder =
+                tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).map_err(|error| error.to_string())?;
+            let file = folder.path().join("device");
+            fs::write(&file, vec![7; 8 << 20]).map_err(|error| error.to_string())?;
+            let made = Command::new("losetup").args(["--find", "--show"]).arg(&file).output();
+            let made = made.map_err(|error| error.to_string())?;
+            if !made.status.success() {
+                return Err(String::from_utf8_lossy(&made.stderr).into_owned());
+            }
+            Ok(Self { path: String::from_utf8_lossy(&made.stdout).trim().into(), _folder: folder })
+        }
+
+        /// A scheduler holds requests back, so that they meet others.
+        fn schedule(&self, scheduler: &str) -> io::Result<()> {
+            let name = self.path.file_name().unwrap().to_string_lossy();
+            fs::write(format!("/sys/block/{name}/queue/scheduler"), scheduler)
+        }
+    }
+
+    impl Drop for OwnDevice {
+        fn drop(&mut self) {
+            let _none = self.schedule("none");
+            let _gone = Command::new("losetup").arg("--detach").arg(&self.path).status();
+        }
+    }
+
     /// A request took the age of a flush or a merged bio that had had its address before.
     #[test]
     fn flushes_and_merged_bios_leave_no_entry() {
         let Ok(tracer) = Tracer::start(8192) else { return };
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let devices = slob_host::Device::behind(folder.path()).unwrap().competitors();
-        tracer.count_neighbours(devices).unwrap();
-        for number in 0..8 {
-            let mut file = fs::File::create(folder.path().join(number.to_string())).unwrap();
-            file.write_all(&vec![7; 1 << 20]).unwrap();
-            file.sync_all().unwrap();
-        }
-        // One call submits sixteen neighbours, which the kernel merges.
-        let fio = "--name=merged --ioengine=libaio --direct=1 --rw=write --bs=4k --size=4m --iodepth=16 --iodepth_batch=16 --fsync=64";
-        let Ok(wrote) = Command::new("fio").args(fio.split(' ')).current_dir(folder.path()).output() else {
-            return;
+        let device = match OwnDevice::new() {
+            Ok(device) => device,
+            Err(cause) => return slob_testing::skipped(format!("no loop device: {cause}")),
         };
-        assert!(wrote.status.success(), "{wrote:?}");
-        // Others' requests may be under way.
-        until(|| {
-            ensure(held(&tracer) <= 20, || format!("{} entries are held after 1,000 writes", held(&tracer)))
-        });
+        device.schedule("mq-deadline").unwrap();
+        let number = fs::metadata(&device.path).unwrap().rdev();
+        tracer.count_neighbours([(libc::major(number), libc::minor(number))]).unwrap();
+        let common = "--name=merged --ioengine=libaio --direct=1 --bs=4k --iodepth=256 --iodepth_batch=256 --fsync=512";
+        // One call submits neighbours in this order, and the kernel merges them: behind, in front, or request with request.
+        for order in [
+            "--rw=write --size=4m",
+            "--rw=write:-8k --offset=4m --io_size=2m",
+            "--rw=randwrite --size=1m --loops=4",
+        ] {
+            let mut fio = Command::new("fio");
+            fio.args(format!("{common} {order}").split(' ')).arg("--filename").arg(&device.path);
+            let Ok(wrote) = fio.output() else { return };
+            assert!(wrote.status.success(), "{wrote:?}");
+            until(|| ensure(held(&tracer) == 0, || format!("{order}: {} entries are held", held(&tracer))));
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ mod bio {
     pub(super) const THREAD: i16 = 8;
     pub(super) const DEVICE_HISTOGRAM: i16 = 16;
     pub(super) const DEVICE: i16 = 24;
+    /// Not 0 if a request that had a first bio took this one as its first.
+    pub(super) const IN_FRONT: i16 = 28;
     /// 0 until its request is issued.
     pub(super) const BYTES: i16 = 32;
     /// A call does not wait for requests of an earlier one.
@@ -62,6 +64,8 @@ const SPANS: i32 = Span::ALL.len() as i32;
 const PLACES: i32 = crate::PLACES as i32;
 /// Shorter writes are messages of other kinds.
 const SHORTEST_WRITE: i32 = 512;
+/// A longer chain of bios, each in front of the one before it, keeps entries until their addresses come again.
+const LONGEST_FRONT: usize = 128;
 
 pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
@@ -388,6 +392,58 @@ pub(crate) fn merged(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.finish()
 }
 
+/// The arguments are `block_bio_frontmerge([queue, request,] bio)`. The request is known by this bio from now on.
+pub(crate) fn merged_in_front(maps: &Maps, layout: &Layout) -> Vec<u8> {
+    let mut asm = Assembler::default();
+    let (held, out) = (asm.label(), asm.label());
+    asm.load(Eight, R6, R1, 8 * layout.merged_bio);
+    bio_entry(&mut asm, maps, R6);
+    jump_if_held(&mut asm, (R1, bio::ADDRESS), R6, held);
+    asm.jump(out);
+    asm.place(held);
+    asm.op_imm(Op::Mov, R2, 1);
+    asm.store(Four, R1, bio::IN_FRONT, R2);
+    asm.place(out);
+    asm.exit();
+    asm.finish()
+}
+
+/// The arguments are `block_rq_merge([queue,] request)`. Its bios are issued with those of another request.
+pub(crate) fn merged_request(maps: &Maps, layout: &Layout) -> Vec<u8> {
+    let mut asm = Assembler::default();
+    let out = asm.label();
+    asm.load(Eight, R7, R1, 8 * layout.subject);
+    first_bio(&mut asm, maps, layout, out);
+    forget_behind(&mut asm, maps, layout);
+    asm.op_imm(Op::Mov, R2, 0);
+    asm.store(Eight, R6, bio::ADDRESS, R2);
+    asm.place(out);
+    asm.exit();
+    asm.finish()
+}
+
+/// Forgets what was first in the request before its first bio, whose entry is in `R6`.
+fn forget_behind(asm: &mut Assembler, maps: &Maps, layout: &Layout) {
+    const NEXT: i16 = -40;
+    let done = asm.label();
+    asm.load(Four, R1, R6, bio::IN_FRONT);
+    asm.jump_if(If::Equal, R1, 0, done);
+    asm.load(Eight, R9, R6, bio::ADDRESS);
+    for _ in 0..LONGEST_FRONT {
+        let other = asm.label();
+        probe(asm, R9, layout.bio_next, NEXT, 8);
+        asm.load(Eight, R9, R10, NEXT);
+        asm.jump_if(If::Equal, R9, 0, done);
+        bio_entry(asm, maps, R9);
+        asm.load(Eight, R2, R1, bio::ADDRESS);
+        asm.op(Op::Sub, R2, R9);
+        asm.jump_if(If::NotEqual, R2, 0, other);
+        asm.store(Eight, R1, bio::ADDRESS, R2);
+        asm.place(other);
+    }
+    asm.place(done);
+}
+
 /// The bio is in `R6`. A later request with the same address would otherwise take its age.
 fn forget(asm: &mut Assembler, maps: &Maps) {
     let (held, done) = (asm.label(), asm.label());
@@ -409,6 +465,7 @@ pub(crate) fn issued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     // A request that is issued again was issued already.
     asm.load(Eight, R1, R6, bio::BYTES);
     asm.jump_if(If::NotEqual, R1, 0, out);
+    forget_behind(&mut asm, maps, layout);
     probe(&mut asm, R7, layout.request_bytes, -32, 4);
     asm.load(Four, R1, R10, -32);
     asm.store(Eight, R6, bio::BYTES, R1);
