@@ -80,7 +80,7 @@ pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
     current_thread(&mut asm, maps);
     asm.op(Op::Mov, R6, R1);
     asm.op(Op::Mov, R7, R0);
-    jump_if_held(&mut asm, (R6, thread::IDENTITY), R7, known);
+    jump_if_field(&mut asm, (R6, thread::IDENTITY), If::Equal, R7, known);
     lookup_process(&mut asm, maps, R7);
     asm.jump_if(If::Equal, R0, 0, out);
     asm.store(Eight, R6, thread::IDENTITY, R7);
@@ -109,15 +109,13 @@ pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
 
 pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
     let mut asm = Assembler::default();
-    let [out, own, write, into_log, sync, forced, no_request, waited] = std::array::from_fn(|_| asm.label());
+    let [out, write, into_log, sync, forced, no_request, waited] = std::array::from_fn(|_| asm.label());
     asm.load(Eight, R7, R1, 8);
     asm.load(Eight, R2, R1, 0);
     asm.store(Eight, R10, ARGUMENTS, R2);
     current_thread(&mut asm, maps);
     asm.op(Op::Mov, R6, R1);
-    jump_if_held(&mut asm, (R6, thread::IDENTITY), R0, own);
-    asm.jump(out);
-    asm.place(own);
+    jump_if_field(&mut asm, (R6, thread::IDENTITY), If::NotEqual, R0, out);
     asm.load(Eight, R9, R6, thread::CALL);
     asm.jump_if(If::Equal, R9, 0, out);
     asm.op_imm(Op::Mov, R1, 0);
@@ -327,7 +325,7 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.store(Eight, R10, ENTERED, R1);
     asm.store(Eight, R10, THREAD, R1);
     current_thread(&mut asm, maps);
-    jump_if_held(&mut asm, (R1, thread::IDENTITY), R0, thread);
+    jump_if_field(&mut asm, (R1, thread::IDENTITY), If::Equal, R0, thread);
     asm.op(Op::Mov, R8, R0);
     lookup_process(&mut asm, maps, R8);
     asm.jump_if(If::NotEqual, R0, 0, own);
@@ -377,7 +375,7 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     }
     asm.jump(out);
     asm.place(forgotten);
-    forget(&mut asm, maps);
+    forget(&mut asm, maps, R6);
     asm.place(out);
     asm.exit();
     asm.finish()
@@ -387,7 +385,7 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
 pub(crate) fn merged(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
     asm.load(Eight, R6, R1, 8 * layout.merged_bio);
-    forget(&mut asm, maps);
+    forget(&mut asm, maps, R6);
     asm.exit();
     asm.finish()
 }
@@ -395,12 +393,10 @@ pub(crate) fn merged(maps: &Maps, layout: &Layout) -> Vec<u8> {
 /// The arguments are `block_bio_frontmerge([queue, request,] bio)`. The request is known by this bio from now on.
 pub(crate) fn merged_in_front(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
-    let (held, out) = (asm.label(), asm.label());
+    let out = asm.label();
     asm.load(Eight, R6, R1, 8 * layout.merged_bio);
     bio_entry(&mut asm, maps, R6);
-    jump_if_held(&mut asm, (R1, bio::ADDRESS), R6, held);
-    asm.jump(out);
-    asm.place(held);
+    jump_if_field(&mut asm, (R1, bio::ADDRESS), If::NotEqual, R6, out);
     asm.op_imm(Op::Mov, R2, 1);
     asm.store(Four, R1, bio::IN_FRONT, R2);
     asm.place(out);
@@ -430,27 +426,19 @@ fn forget_behind(asm: &mut Assembler, maps: &Maps, layout: &Layout) {
     asm.jump_if(If::Equal, R1, 0, done);
     asm.load(Eight, R9, R6, bio::ADDRESS);
     for _ in 0..LONGEST_FRONT {
-        let other = asm.label();
         probe(asm, R9, layout.bio_next, NEXT, 8);
         asm.load(Eight, R9, R10, NEXT);
         asm.jump_if(If::Equal, R9, 0, done);
-        bio_entry(asm, maps, R9);
-        asm.load(Eight, R2, R1, bio::ADDRESS);
-        asm.op(Op::Sub, R2, R9);
-        asm.jump_if(If::NotEqual, R2, 0, other);
-        asm.store(Eight, R1, bio::ADDRESS, R2);
-        asm.place(other);
+        forget(asm, maps, R9);
     }
     asm.place(done);
 }
 
-/// The bio is in `R6`. A later request with the same address would otherwise take its age.
-fn forget(asm: &mut Assembler, maps: &Maps) {
-    let (held, done) = (asm.label(), asm.label());
-    bio_entry(asm, maps, R6);
-    jump_if_held(asm, (R1, bio::ADDRESS), R6, held);
-    asm.jump(done);
-    asm.place(held);
+/// A later request with the same address would otherwise take its age.
+fn forget(asm: &mut Assembler, maps: &Maps, address: Register) {
+    let done = asm.label();
+    bio_entry(asm, maps, address);
+    jump_if_field(asm, (R1, bio::ADDRESS), If::NotEqual, address, done);
     asm.op_imm(Op::Mov, R2, 0);
     asm.store(Eight, R1, bio::ADDRESS, R2);
     asm.place(done);
@@ -549,15 +537,10 @@ pub(crate) fn completed(maps: &Maps, layout: &Layout) -> Vec<u8> {
 
 /// Sets `R1` to the entry of the thread `R0`; jumps if it no longer waits for the bio of `R6`.
 fn thread_of_bio(asm: &mut Assembler, maps: &Maps, no: Label) {
-    let (own, same) = (asm.label(), asm.label());
     thread_entry(asm, maps);
-    jump_if_held(asm, (R1, thread::IDENTITY), R0, own);
-    asm.jump(no);
-    asm.place(own);
+    jump_if_field(asm, (R1, thread::IDENTITY), If::NotEqual, R0, no);
     asm.load(Eight, R2, R6, bio::ENTERED);
-    jump_if_held(asm, (R1, thread::ENTERED), R2, same);
-    asm.jump(no);
-    asm.place(same);
+    jump_if_field(asm, (R1, thread::ENTERED), If::NotEqual, R2, no);
 }
 
 /// The request of `R6` took `R8` ns; `R7` is the histogram.
@@ -603,15 +586,12 @@ fn thread_entry(asm: &mut Assembler, maps: &Maps) {
 
 /// Sets `R6` for the request `R7`; jumps if it has no bio.
 fn first_bio(asm: &mut Assembler, maps: &Maps, layout: &Layout, none: Label) {
-    let known = asm.label();
     probe(asm, R7, layout.request_bio, -24, 8);
     asm.load(Eight, R2, R10, -24);
     asm.jump_if(If::Equal, R2, 0, none);
     bio_entry(asm, maps, R2);
     asm.op(Op::Mov, R6, R1);
-    jump_if_held(asm, (R6, bio::ADDRESS), R2, known);
-    asm.jump(none);
-    asm.place(known);
+    jump_if_field(asm, (R6, bio::ADDRESS), If::NotEqual, R2, none);
 }
 
 /// Sets `R1`. There is no lock, and a later bio may take the entry over: merged ones are never issued.
@@ -627,10 +607,16 @@ fn bio_entry(asm: &mut Assembler, maps: &Maps, address: Register) {
     asm.op(Op::Add, R1, R3);
 }
 
-fn jump_if_held(asm: &mut Assembler, (base, field): (Register, i16), value: Register, to: Label) {
+fn jump_if_field(
+    asm: &mut Assembler,
+    (base, field): (Register, i16),
+    condition: If,
+    value: Register,
+    to: Label,
+) {
     asm.load(Eight, R3, base, field);
     asm.op(Op::Sub, R3, value);
-    asm.jump_if(If::Equal, R3, 0, to);
+    asm.jump_if(condition, R3, 0, to);
 }
 
 /// `R0` is not 0 if the process is watched.
