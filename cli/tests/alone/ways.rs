@@ -19,6 +19,8 @@ const WORK: &str = "run -t 2 --work-loop 100 --update-pct 0 --seed 7";
 #[derive(Debug)]
 struct Run {
     verdicts: Vec<(Question, Grade)>,
+    /// False where the verdict 'CPU to spare?' is not known. Its grade is that of a share of CPU, which other work moves.
+    cpu_is_judged: bool,
     /// Bytes that the device read for each that the database counts as physical: for everybody, and for the database.
     of_device: f64,
     for_database: f64,
@@ -34,8 +36,13 @@ impl Run {
         let device =
             record.host.as_ref().and_then(|host| host.device.as_ref()?.counters).expect("its device");
         assert!(record.db_io.is_some(), "root may see what its processes read: {:?}", record.notes);
+        let (cpu, verdicts): (Vec<_>, Vec<_>) = verdicts(record)
+            .map(|verdict| (verdict.question, verdict.answer))
+            .into_iter()
+            .partition(|(question, _)| *question == Question::CpuToSpare);
         Self {
-            verdicts: verdicts(record).map(|verdict| (verdict.question, verdict.answer)).into(),
+            verdicts,
+            cpu_is_judged: cpu.iter().all(|(_, grade)| *grade != Grade::Unknown),
             of_device: device.used.read_bytes as f64 / asked_for as f64,
             for_database: get(&figure::DATABASE_READS_PER_S) / get(&figure::PHYSICAL_READS_PER_S),
             cpu_s: get(&figure::DB_CPU_S),
@@ -55,7 +62,7 @@ fn one_server_is_the_same_by_auto_by_its_process_and_through_ssh() {
     sshd.install("slob", Path::new(SLOB));
     let first = seen(&bench, &sshd, "auto");
     let by_pid = format!("pid:{}", first.observed[0].process.expect("it is root's"));
-    // Other work on the machine takes the CPUs now and then, which verdicts tell.
+    // Other work on the machine takes CPUs and the device now and then, which figures tell.
     shown_within(4, || {
         let runs = ["auto", &by_pid, "ssh:localhost"].map(|observe| Run::of(&seen(&bench, &sshd, observe)));
         let [auto, others @ ..] = &runs;
@@ -75,6 +82,7 @@ fn agree(one: &Run, other: &Run) -> Seen {
     let within = |one: f64, other: f64, share: f64| (one - other).abs() <= share * one.max(other);
     let said = || format!("{one:?} {other:?}");
     ensure(one.verdicts == other.verdicts, said)?;
+    ensure(one.cpu_is_judged && other.cpu_is_judged, said)?;
     ensure(within(one.for_database, other.for_database, 0.01), said)?;
     // The device is shared: it can only have read more.
     ensure([one, other].iter().all(|run| run.of_device >= 0.99 * run.for_database), said)?;
