@@ -32,11 +32,10 @@ fn physical_reads_of_sqlite_are_those_of_the_process_and_of_the_device() {
         let bytes = record["counters"]["physical_reads"].as_u64().unwrap() * 8192;
         let process = record["client_io"]["read_bytes"].as_u64().unwrap();
         let device = &record["host"]["device"]["counters"]["read_bytes"];
-        // The device is shared: it can only have read more.
-        if let Some(device) = device.as_u64() {
-            assert!(device * 100 >= bytes * 99, "engine {bytes}, device {device}");
-        }
         let seen = format!("{bytes} bytes by SQLite's count, {process} by the kernel's");
+        // The device is shared: it can only have read more.
+        let device = device.as_u64();
+        ensure(device.is_none_or(|device| device * 100 >= bytes * 99), || format!("{seen}, {device:?}"))?;
         ensure(bytes.abs_diff(process) * 100 <= bytes, || seen.clone())?;
         shows("physical reads of SQLite are those of the kernel for the process, within 1 %", seen);
         Ok(())
@@ -51,13 +50,16 @@ fn reads_of_postgresql_that_the_page_cache_serves_are_called_so() {
     }
     let Some(bench) = postgres(Version::V15, &[("shared_buffers", "2MB")]) else { return };
     bench.setup(1, "64M");
-    bench.folder.slob(format!("run --strict {READS}")).prints_and_exits(1, &["page cache served"]);
-    let (device, database) = read_bytes(&bench.folder.last_record(), 8192);
-    assert!(device * 2 < database, "the device read {device} bytes of {database}");
-    shows(
-        "reads that the page cache served are called so",
-        format!("the device read {device} bytes of {database}"),
-    );
+    // Others may use the device, and take what is cached.
+    shown_within(3, || {
+        let called = bench.folder.slob(format!("run --strict {READS}"));
+        let (device, database) = read_bytes(&bench.folder.last_record(), 8192);
+        let seen = format!("the device read {device} bytes of {database}");
+        ensure(device * 2 < database && called.stdout.contains("page cache served"), || seen.clone())?;
+        called.exits(1);
+        shows("reads that the page cache served are called so", seen);
+        Ok(())
+    });
 }
 
 /// Bytes.
@@ -92,21 +94,21 @@ fn direct_reads_of_mariadb_are_called_physical() {
 
 /// `block` is in bytes.
 fn are_called_physical(folder: &Folder, flags: &str, block: u64) {
-    let record = folder.run_json(format!("{READS} {flags}"));
-    let (device, database) = read_bytes(&record, block);
-    // Others may use the device too: it can only have read more.
-    assert!(device * 100 >= database * 98, "the device read {device} bytes of {database}");
-    let own = fetched(&record);
-    assert!(own * 100 >= database * 95, "{own} bytes fetched for the server's processes, of {database}");
-    let report = folder.slob("report").success().stdout;
-    let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
-    shows(
-        &format!("direct reads are physical by three counts, in blocks of {block} bytes"),
-        format!("database {database} bytes, kernel {own}, device {device}"),
-    );
-    // Others' reads of the same device make it harder to tell.
-    let crowded = device * 100 > database * 103;
-    assert!(verdict.contains("GOOD") || (crowded && !verdict.contains("BAD")), "{verdict}");
+    // The counts are not read at the same moment, which a busy machine shows.
+    shown_within(3, || {
+        let record = folder.run_json(format!("{READS} {flags}"));
+        let ((device, database), own) = (read_bytes(&record, block), fetched(&record));
+        let seen = format!("database {database} bytes, kernel {own}, device {device}");
+        // Others may use the device too: it can only have read more.
+        ensure(device * 100 >= database * 98 && own * 100 >= database * 95, || seen.clone())?;
+        let report = folder.slob("report").success().stdout;
+        let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
+        // Others' reads of the same device make it harder to tell.
+        let crowded = device * 100 > database * 103;
+        ensure(verdict.contains("GOOD") || (crowded && !verdict.contains("BAD")), || verdict.to_owned())?;
+        shows(&format!("direct reads are physical by three counts, in blocks of {block} bytes"), seen);
+        Ok(())
+    });
 }
 
 /// A volume with burst credits, made of a throttle whose limit falls. `docs/evidence.md` has more of them.
@@ -115,7 +117,7 @@ fn a_throttle_that_tightens_is_a_cliff_of_burst_credits() {
     let _alone = alone();
     let folder = Folder::new();
     // Other programs that come at that moment hide it.
-    shown_within(3, || {
+    shown_within(6, || {
         let throttle = match Throttle::of_disk_below(folder.path(), BURST_PER_S) {
             Ok(throttle) => throttle,
             Err(why) => {

@@ -90,7 +90,7 @@ fn at_twice_the_capacity_responses_wait_and_the_run_ends_on_time() {
             let (rate, record) = overloaded(&folder, arrivals);
             assert_eq!(record["status"]["state"], "completed");
             // To work off the backlog would take as long again.
-            assert!(seconds(&record) / SECONDS < 1.5, "{}", record["window"]);
+            ensure(seconds(&record) / SECONDS < 1.5, || record["window"].to_string())?;
             // The backlog is what was due and not done, to the operation.
             let done = record["operations"]["select"]["operations"].as_f64().unwrap();
             let due = (rate * seconds(&record)).floor();

@@ -20,11 +20,14 @@ pub(crate) use rustix::process::Signal;
 use serde_json::Value;
 pub(crate) use servers::{Bench, Product, contained, mariadb, postgres};
 pub(crate) use slob_testing::is_full;
-use slob_testing::tries::{PATIENCE, until};
+use slob_testing::tries::{PATIENCE, ensure, shown_within, until};
 use slob_testing::{available, send, skipped};
 pub(crate) use throttle::Throttle;
 
 pub(crate) const SLOB: &str = env!("CARGO_BIN_EXE_slob");
+
+/// It accepts a run that agrees with itself.
+pub(crate) const VERIFY: &str = "verify --run latest";
 
 pub(crate) fn workspace(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path)
@@ -197,8 +200,12 @@ impl Folder {
     }
 
     pub(crate) fn script(&self, name: &str, text: &str) {
-        self.write(name, text);
-        fs::set_permissions(self.at(name), fs::Permissions::from_mode(0o755)).unwrap();
+        // A file that this process has open to write can't be executed: a child that another test starts keeps it open.
+        let written = format!(
+            "umask 022; cat > '{name}' <<'OF_TEST'\n{}\nOF_TEST\nchmod 755 '{name}'",
+            text.trim_end()
+        );
+        self.shell(&written).success();
     }
 
     /// Splits the line into words as a shell does.
@@ -224,6 +231,21 @@ impl Folder {
     /// The script is called with the program as `$0`.
     pub(crate) fn shell(&self, script: &str) -> Called {
         Command::new("sh").args(["-c", script, SLOB]).current_dir(self.path()).output().unwrap().into()
+    }
+
+    /// Makes a run until `check` accepts it: a busy machine spoils a short one. Those that are spoiled leave no record.
+    #[track_caller]
+    pub(crate) fn sound_run(&self, line: &str, check: &str) -> Called {
+        shown_within(5, || {
+            let runs = || slob_record::list_runs(&self.at("runs")).unwrap_or_default();
+            let (before, called, checked) = (runs(), self.slob(line), self.slob(check));
+            ensure(checked.code == 0, || {
+                let made = runs().into_iter().filter(|run| !before.contains(run));
+                made.for_each(|run| fs::remove_dir_all(run).unwrap());
+                called.all() + &checked.all()
+            })?;
+            Ok(called)
+        })
     }
 
     #[track_caller]

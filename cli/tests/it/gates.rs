@@ -1,22 +1,12 @@
 //! Gates: the exit code decides, and JUnit's file says why.
 
-use slob_testing::tries::{ensure, shown_within};
-
 use crate::common::{Called, Folder};
 
 /// Short operations, so that a window ends in time.
 const RUN: &str = "run 1 --run-time 2 --warmup 0 --work-unit 3";
 
-/// A busy machine can make a window longer: the run is repeated, and leaves no record.
 fn complete_run(folder: &Folder, flags: &str) -> Called {
-    shown_within(5, || {
-        let called = folder.slob(format!("{RUN} {flags}"));
-        let gated = folder.slob("gate latest --require complete");
-        if gated.code != 0 {
-            std::fs::remove_dir_all(folder.last_run()).unwrap();
-        }
-        ensure(gated.code == 0, || gated.all()).map(|()| called)
-    })
+    folder.sound_run(&format!("{RUN} {flags}"), "gate latest --require complete")
 }
 
 #[test]
@@ -58,8 +48,7 @@ fn a_run_is_gated_by_its_configuration() {
     let passed = complete_run(&folder, "--gate 'complete; iops > 1'").success();
     assert_eq!(passed.stdout.matches("PASSED").count(), 2, "{}", passed.stdout);
     folder.slob("gate latest").prints(&["PASSED", "physical_reads_per_s > 1"]);
-    folder
-        .slob(format!("{RUN} --json --gate 'p99 > 100s'"))
+    complete_run(&folder, "--json --gate 'p99 > 100s'")
         .prints_and_exits(1, &["\"state\": \"completed\""])
         .fails(1, &["FAILED"]);
     folder.slob("gate latest latest~1").refused(&["different GATEs"]);

@@ -18,6 +18,7 @@ settings = { RUN_TIME = 1, WARMUP = 0 }
 [[neighbour]]
 name = "shop"
 target = "sqlite:./a"
+settings = { UPDATE_PCT = "0" }
 [[neighbour]]
 name = "audit"
 target = "sqlite:./b"

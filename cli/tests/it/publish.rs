@@ -3,32 +3,18 @@
 use std::fs;
 
 use crate::browser::Browser;
-use crate::common::{Folder, ended, mariadb, postgres, read_json, workspace};
+use crate::common::{Folder, VERIFY, ended, mariadb, postgres, read_json, workspace};
 use mysql::prelude::Queryable;
 use serde_json::{Value, json};
 use slob_testing::jobs::TestServer;
 use slob_testing::postgres::Version;
-use slob_testing::tries::{ensure, shown_within};
-
-/// Samples of a second can be late on a busy machine: such a run is made again.
-fn sound_run(folder: &Folder, results: &str, line: &str) {
-    shown_within(5, || {
-        folder.slob(format!("{line} --results-dir {results}")).success();
-        let run = slob_record::list_runs(&folder.at(results)).unwrap().pop().unwrap();
-        let verified = folder.slob(format!("verify --run '{}'", run.display()));
-        ensure(verified.code == 0, || {
-            fs::remove_dir_all(&run).unwrap();
-            verified.all()
-        })
-    });
-}
 
 /// Three repeats of one test and one run of another.
 fn with_runs() -> Folder {
     let folder = Folder::loaded(1, "8M");
     for name in ["base-r1", "base-r2", "base-r3", "wide"] {
         let threads = if name == "wide" { 2 } else { 1 };
-        sound_run(&folder, "runs", &format!("run 1 -t {threads} --run-time 1 --name {name}"));
+        folder.sound_run(&format!("run 1 -t {threads} --run-time 1 --name {name}"), VERIFY).success();
     }
     folder
 }
@@ -71,7 +57,7 @@ fn a_site_holds_the_runs_that_verify_and_keeps_them() {
 #[test]
 fn what_can_not_be_published_is_refused_and_nothing_is_half_written() {
     let folder = Folder::loaded(1, "8M");
-    folder.slob("run 1 --run-time 1 --name only").success();
+    folder.sound_run("run 1 --run-time 1 --name only", VERIFY).success();
     folder.slob("publish").refused(&["--site <DIR>"]);
     folder.slob("publish nothing --site public").refused(&["no run"]);
     assert!(!folder.at("public").exists());
@@ -182,7 +168,10 @@ fn published_by_twenty(folder: &Folder, board: &str) {
 
 fn two_folders() -> Folder {
     let folder = with_runs();
-    sound_run(&folder, "more", "run 1 --run-time 1 --name elsewhere");
+    folder.sound_run("run 1 --run-time 1 --name elsewhere", VERIFY).success();
+    fs::create_dir(folder.at("more")).unwrap();
+    let run = folder.last_run();
+    fs::rename(&run, folder.at("more").join(run.file_name().unwrap())).unwrap();
     folder
 }
 

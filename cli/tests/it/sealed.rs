@@ -7,7 +7,7 @@ use slob_record::{list_runs, read_record};
 
 use slob_testing::available;
 
-use crate::common::{Folder, SAVED};
+use crate::common::{Folder, SAVED, Signal, VERIFY, ended, signal};
 
 const RUN: &str = "run --target null:?latency_us=1000 --run-time 1 --warmup 0";
 
@@ -18,7 +18,7 @@ fn verified(folder: &Folder, run: &str) -> String {
 #[test]
 fn a_run_agrees_with_itself_after_a_move_and_each_of_its_files_alone() {
     let folder = Folder::new();
-    let said = folder.slob(format!("{RUN} --keep-operations --json")).success();
+    let said = folder.sound_run(&format!("{RUN} --keep-operations --json"), VERIFY).success();
     let run = folder.last_run();
     let digest = read_record(&run).unwrap().digest.unwrap();
     assert!(said.stderr.trim_end().ends_with(&format!("Digest:      {digest}")), "{}", said.stderr);
@@ -51,7 +51,7 @@ fn a_run_agrees_with_itself_after_a_move_and_each_of_its_files_alone() {
 #[test]
 fn a_view_of_another_release_is_not_accused() {
     let folder = Folder::new();
-    folder.slob(RUN).success();
+    folder.sound_run(RUN, VERIFY).success();
     let (run, report) = (folder.last_run(), folder.last_run().join("report.txt"));
     let made = fs::read_to_string(&report).unwrap();
     let view = &made[..made.trim_end().rfind('\n').unwrap() + 1];
@@ -75,9 +75,9 @@ fn records_of_an_older_release_and_an_interrupted_run_are_not_accused() {
         let text = verified(&folder, &run.display().to_string());
         assert!(text.contains("unknown  the record has no digest"), "{text}");
     }
-    folder
-        .shell("timeout --preserve-status -s INT 2 $0 run --target null:?latency_us=1000 --run-time 20 --warmup 0")
-        .exits(130);
+    let run = folder.start_run("--target null:?latency_us=1000 --run-time 20 --warmup 0");
+    signal(&run, Signal::INT);
+    ended(run).exits(130);
     let text = verified(&folder, "latest");
     assert!(text.contains("agrees   the run was interrupted") && !text.contains("unknown"), "{text}");
 }
@@ -109,7 +109,7 @@ fn what_ssh_keygen_signs_is_verified_and_what_is_signed_here_ssh_keygen_verifies
         folder.slob(format!("{RUN} --sign {key}")).refused(&[words]);
     }
     assert!(!folder.at("runs").exists(), "a key that does not fit is refused first");
-    folder.slob(format!("{RUN} --sign key")).success();
+    folder.sound_run(&format!("{RUN} --sign key"), VERIFY).success();
     let file = folder.last_run().join("run.json");
     let place = file.display();
     folder.shell("echo \"me $(cat key.pub)\" > allowed; echo \"you $(cat other.pub)\" >> allowed");

@@ -103,7 +103,7 @@ fn forces_the_log(record: &Value, syncs: u64, time_us: f64) -> Seen {
 #[test]
 fn the_ladder_of_a_commit_adds_up_to_what_sqlite_says() {
     let folder = Folder::loaded(1, "8M");
-    let record = shown_within(3, || {
+    let record = shown_within(5, || {
         let record = folder.run_json("-s 1 -t 2 --update-pct 100 --work-unit 2 --run-time 1 --trace");
         if is_traced(&record) {
             let syncs = &record["trace"]["latencies"]["redo_sync"];
@@ -133,8 +133,8 @@ fn the_ladder_of_a_commit_adds_up_to_what_postgresql_says() {
         return;
     };
     bench.setup(1, "8M");
-    let record = shown_within(3, || {
-        let record = bench.run("-t 2 --update-pct 100 --work-unit 2 --run-time 2 --trace=window");
+    let record = shown_within(5, || {
+        let record = bench.run("-t 2 --update-pct 100 --work-unit 2 --work-loop 500 --trace=window");
         if is_traced(&record) {
             let counter = |name: &str| record["trace"]["counters"][name].as_u64().unwrap();
             forces_the_log(&record, counter("redo_syncs"), counter("redo_sync_time_ns") as f64 / 1e3)?;
@@ -164,12 +164,12 @@ fn the_ladder_of_a_commit_adds_up_to_what_other_servers_say() {
         let id = record["id"].as_str().unwrap();
         unwrapped(&folder.slob(format!("report {id}")).success().stdout)
     };
-    let line = "-t 2 --update-pct 100 --work-unit 2 --run-time 2 --trace=window";
+    let line = "-t 2 --update-pct 100 --work-unit 2 --work-loop 500 --trace=window";
     if let Some(server) = MariaDb::start_product_or_skip(Product::MySql9, &[]) {
         let bench = Bench::of(server);
         bench.server.sql("GRANT SELECT ON performance_schema.* TO plain@'%'");
         bench.setup(1, "8M");
-        let record = shown_within(3, || {
+        let record = shown_within(5, || {
             let record = bench.run(line);
             if is_traced(&record) {
                 let counter = |name: &str| record["trace"]["counters"][name].as_u64().unwrap();
@@ -185,14 +185,16 @@ fn the_ladder_of_a_commit_adds_up_to_what_other_servers_say() {
     }
     if let Some(bench) = mariadb(&[]) {
         bench.setup(1, "8M");
-        let record = bench.run(line);
-        assert!(count(&record, "log_sync") > 50, "{}", record["trace"]);
+        let record = shown_within(5, || {
+            let record = bench.run(line);
+            ensure(count(&record, "log_sync") > 50, || record["trace"].to_string()).map(|()| record)
+        });
         let words = ["A commit takes", "by the database's clock", "The log carries"];
         assert_contains(&report(&bench.folder, &record), &words);
     }
     if let Some(bench) = postgres(Version::V18, &[("track_wal_io_timing", "on"), ("autovacuum", "off")]) {
         bench.setup(1, "8M");
-        let record = shown_within(3, || {
+        let record = shown_within(5, || {
             let record = bench.run(line);
             let counter = |name: &str| record["trace"]["counters"][name].as_u64().unwrap();
             forces_the_log(&record, counter("redo_syncs"), counter("redo_sync_time_ns") as f64 / 1e3)?;
@@ -207,21 +209,25 @@ fn the_ladder_of_a_commit_adds_up_to_what_other_servers_say() {
 fn a_group_that_holds_writes_back_moves_no_part_of_a_commit_below_the_queue() {
     let folder = Folder::loaded(1, "8M");
     let line = "run --json -s 1 -t 1 --update-pct 100 --work-unit 1 --run-time 2 --warmup 0 --trace=window";
-    let free = folder.slob(line).json();
     let Some(throttle) = available(Throttle::of_writes_below(folder.path(), 20)) else { return };
-    let held = throttle.slob(&folder, line).json();
-    if !is_traced(&free) || !is_traced(&held) {
-        return;
-    }
     let below = ["log_in_queue", "log_in_device", "log_to_flush", "log_flush", "log_wake_up"];
     let above = |record: &Value| {
         let below_us: f64 = below.iter().map(|span| sum_us(record, span)).sum();
         1.0 - below_us / sum_us(record, "log_sync")
     };
-    let (free, held_above) = (above(&free), above(&held));
-    let sync_us = sum_us(&held, "log_sync") / count(&held, "log_sync") as f64;
-    assert!(sync_us > 30_000.0, "20 writes/s: {sync_us} us");
-    assert!(held_above > 0.6 && held_above > free + 0.2, "{free}, {held_above}: {}", held["trace"]["kernel"]);
+    // Others' commits hold the journal now and then, which is above the queue too.
+    shown_within(5, || {
+        let (free, held) = (folder.slob(line).json(), throttle.slob(&folder, line).json());
+        if !is_traced(&free) || !is_traced(&held) {
+            return Ok(());
+        }
+        let (free, held_above) = (above(&free), above(&held));
+        let sync_us = sum_us(&held, "log_sync") / count(&held, "log_sync") as f64;
+        assert!(sync_us > 30_000.0, "20 writes/s: {sync_us} us");
+        ensure(held_above > 0.6 && held_above > free + 0.2, || {
+            format!("{free}, {held_above}: {}", held["trace"]["kernel"])
+        })
+    });
 }
 
 #[test]
@@ -237,10 +243,14 @@ fn a_trace_through_ssh_is_that_of_an_observer_here() {
     if !is_traced(&traced("auto")) {
         return;
     }
-    let record = traced("ssh:localhost");
-    assert!(record["trace"].is_object() && record["db_cpu"].is_object(), "{}", record["notes"]);
-    assert!(reads(&record) > 0, "{}", record["trace"]);
-    assert!(!record["notes"].to_string().contains("failed after"), "{}", record["notes"]);
+    // An observer that a busy machine holds up for seconds is given up.
+    shown_within(3, || {
+        let record = traced("ssh:localhost");
+        let notes = record["notes"].to_string();
+        ensure(record["db_cpu"].is_object() && !notes.contains("failed after"), || notes.clone())?;
+        assert!(reads(&record) > 0, "{notes}: {}", record["trace"]);
+        Ok(())
+    });
 }
 
 #[test]

@@ -132,9 +132,9 @@ mod tests {
     fn a_timeout_kills_the_whole_process_group() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("late");
-        let command = format!("(sleep 0.4; touch {0}) & sleep 60", file.display());
+        let command = format!("(sleep 1.5; touch {0}) & sleep 60", file.display());
         assert!(matches!(call(&command, 100), Err(HookError::Timeout(_))));
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_secs(2));
         assert!(!file.exists());
     }
 

@@ -15,6 +15,8 @@ use slob_engine::Clues;
 
 /// Its clock may have been set since, and counts whole seconds.
 const SAME_START_S: f64 = 5.0;
+/// It begins to count when it has opened its files, which a slow disk holds up.
+const STARTING_S: f64 = 60.0;
 
 pub(crate) struct FirstProcess {
     pub(crate) candidate: Candidate,
@@ -39,7 +41,7 @@ pub(crate) fn find(clues: &Clues) -> Result<FirstProcess, String> {
         return Err(none_named(clues));
     }
     let fits = |candidate: &&Candidate| {
-        clues.age_s.is_none_or(|age_s| (candidate.age_s - age_s).abs() <= SAME_START_S)
+        clues.age_s.is_none_or(|age_s| (-SAME_START_S..=STARTING_S).contains(&(candidate.age_s - age_s)))
     };
     let fitting: Vec<&Candidate> = named.iter().filter(fits).collect();
     if fitting.is_empty() {

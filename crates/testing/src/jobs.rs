@@ -158,12 +158,13 @@ pub fn errors_say_what_ended_a_batch<S: TestServer>(loaded: &mut Loaded<S>) -> V
     errors
 }
 
-/// A deadline ends a stretch between operations, and the next call goes on. Returns the outcomes of three calls.
+/// A deadline ends a stretch between operations, and the next call goes on. Returns how long each of three
+/// calls might take, and its outcome.
 pub fn a_deadline_ends_a_stretch<S: TestServer>(
     loaded: &Loaded<S>,
     mut batch: Batch,
     patience: Duration,
-) -> Vec<Outcome> {
+) -> Vec<(Duration, Outcome)> {
     let mut session = loaded.session(RedoStress::Lite);
     let all = batch.ops().len();
     // The first call may prepare statements.
@@ -173,13 +174,14 @@ pub fn a_deadline_ends_a_stretch<S: TestServer>(
     let outcomes = [(); 3].map(|()| {
         // A busy machine may reach no operation within the first.
         let patiences = (0..4).map(|power| patience * 4_u32.pow(power));
-        let of = |patience| executed(session.as_mut(), &batch, Some(Instant::now() + patience));
-        let outcome = patiences.map(of).find(|outcome| !outcome.ops().is_empty()).expect("operations");
+        let of = |patience| (patience, executed(session.as_mut(), &batch, Some(Instant::now() + patience)));
+        let done_some = |(_, outcome): &(Duration, Outcome)| !outcome.ops().is_empty();
+        let (patience, outcome) = patiences.map(of).find(done_some).expect("operations");
         let count = outcome.ops().len();
         assert!(count > 0 && count < batch.ops().len(), "{count} of {}", batch.ops().len());
         batch.advance(count);
         done += count;
-        outcome
+        (patience, outcome)
     });
     assert_eq!(batch.ops().len(), all - done, "the other operations are left");
     outcomes.into()

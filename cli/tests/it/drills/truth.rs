@@ -7,7 +7,7 @@ use slob_testing::evidence::shows;
 use slob_testing::postgres::{Cluster, Version};
 use slob_testing::tries::{ensure, until};
 
-use crate::common::{Folder, read_json};
+use crate::common::{Folder, VERIFY, read_json};
 
 fn number(record: &Value, path: &str) -> f64 {
     record.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path}"))
@@ -50,7 +50,7 @@ fn a_record_can_be_checked_against_its_plan() {
     ];
     for run in runs {
         // In so short a window the device's reads are no measure.
-        let record = folder.run_json(format!("{run} --buffered"));
+        let record = folder.sound_run(&format!("run --json {run} --buffered"), VERIFY).json();
         let done: u64 = record["sessions"].as_array().unwrap().iter().map(operations_of).sum();
         assert!(done > 0);
         let verified = folder.slob("verify --run latest").success();
@@ -117,7 +117,10 @@ fn cpu_s(pid: u32) -> f64 {
 
 #[test]
 fn a_server_and_its_log_and_the_kernel_agree_with_the_record() {
-    let Some(cluster) = Cluster::start_or_skip(Version::V15, &[("autovacuum", "off")]) else { return };
+    let Some(cluster) = Cluster::start_or_skip(Version::V15, &[("autovacuum", "off"), ("fsync", "off")])
+    else {
+        return;
+    };
     let target = cluster.target();
     let folder = Folder::new();
     let scale = format!("--target {target} --scale 8M");

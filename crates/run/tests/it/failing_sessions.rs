@@ -52,7 +52,7 @@ impl Session for FaultySession {
                 Err(EngineError::new(ErrorKind::Retryable, "executing", "conflict"))
             }
             Fault::OutlastsTheWarmUp if batches == 1 => {
-                thread::sleep(Duration::from_millis(3600));
+                thread::sleep(Duration::from_secs(5));
                 self.inner.execute(batch, deadline, outcome)
             }
             Fault::Stalls => {

@@ -71,7 +71,7 @@ fn a_deadline_ends_a_stretch_between_operations(#[case] product: Product) {
     // Other work on the machine can take the CPU between two looks at the clock.
     shown_within(5, || {
         let outcomes = jobs::a_deadline_ends_a_stretch(&loaded, batch(0, 8, 3, 100_000), patience);
-        outcomes.iter().try_for_each(|outcome| {
+        outcomes.iter().try_for_each(|(patience, outcome)| {
             let start_ns = outcome.ops()[outcome.ops().len() - 1].start_ns;
             ensure(u128::from(start_ns) <= patience.as_nanos() * 3 / 2, || {
                 format!("the last one began after {start_ns} ns")

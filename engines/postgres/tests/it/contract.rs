@@ -12,7 +12,10 @@ use slob_testing::{is_full, skipped};
 #[case(Version::V18, "server")]
 #[case(Version::V18, "statement")]
 fn passes_the_contract_suite(#[case] version: Version, #[case] loop_place: &str) {
-    let Some(cluster) = Cluster::start_or_skip(version, &[("shared_buffers", "16MB")]) else { return };
+    let Some(cluster) = Cluster::start_or_skip(version, &[("shared_buffers", "16MB"), ("fsync", "off")])
+    else {
+        return;
+    };
     jobs::passes_the_contract_suite(&cluster, KIND, &[("LOOP", loop_place)]);
 }
 

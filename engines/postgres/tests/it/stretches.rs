@@ -65,7 +65,7 @@ fn stretches_between_anything_else_are_exact() {
 fn a_deadline_ends_a_stretch_between_operations(#[case] version: Version) {
     let Some(loaded) = loaded(version, &[], &[]) else { return };
     let patience = Duration::from_millis(200);
-    for outcome in jobs::a_deadline_ends_a_stretch(&loaded, batch(0, WIDE, 3, 20_000), patience) {
+    for (patience, outcome) in jobs::a_deadline_ends_a_stretch(&loaded, batch(0, WIDE, 3, 20_000), patience) {
         let ops = outcome.ops();
         let before_last: u64 = ops[..ops.len() - 1].iter().map(|op| op.duration_ns).sum();
         assert!(u128::from(before_last) <= patience.as_nanos(), "the last one began after {before_last} ns");
