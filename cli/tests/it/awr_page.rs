@@ -102,7 +102,7 @@ fn two_of_four_reports_that_touch_share_a_line_and_the_others_are_drawn() {
     browser.value(&format!(
         "Plotly.relayout(document.querySelector('[data-chart=line-2]'), {zoom}).then(() => true)"
     ));
-    let part = browser.value_once(high, &format!("value < {whole} / 2"), 10.0).as_f64().unwrap();
+    let part = browser.value_once(high, &format!("value < {whole} / 2")).as_f64().unwrap();
     assert!(whole > 20.0 && part < 10.0, "{whole} and {part}");
 }
 
@@ -145,7 +145,7 @@ fn many_reports_are_merged_by_pixel_and_parted_when_zoomed_into() {
         browser.value(&zoom);
         let shown =
             "document.querySelector('[data-chart=line-2]').data[0].x.filter((at) => at !== null).length";
-        browser.value_once(shown, "value < 130", 10.0);
+        browser.value_once(shown, "value < 130");
         let bars = count(&mut browser, STACK, ".bars .point path");
         assert!((28 * CLASSES..=32 * CLASSES).contains(&bars), "{bars} bars in a part of {count_of_reports}");
     }

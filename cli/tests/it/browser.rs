@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use slob_testing::available;
-use slob_testing::tries::PATIENCE;
+use slob_testing::tries::{PATIENCE, Seen, ensure};
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -133,6 +133,11 @@ impl Browser {
     }
 
     pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        self.try_call(method, parameters).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The error is the protocol's.
+    fn try_call(&mut self, method: &str, parameters: &Value) -> Seen<Value> {
         let pipe = self.pipe.as_mut().unwrap();
         pipe.last_id += 1;
         let id = pipe.last_id;
@@ -145,8 +150,8 @@ impl Browser {
         loop {
             let message = self.message();
             if message["id"] == id {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
+                ensure(message["error"].is_null(), || message["error"].to_string())?;
+                return Ok(message["result"].clone());
             }
             self.events.push(message);
         }
@@ -161,14 +166,24 @@ impl Browser {
 
     /// Awaited if it is a promise.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
-        let result = self.call("Runtime.evaluate", &parameters);
-        assert!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
-        result["result"]["value"].clone()
+        self.try_value(expression).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
-    /// The value as soon as the page itself finds that the condition on `value` holds, or after that many seconds.
-    pub(crate) fn value_once(&mut self, expression: &str, is: &str, seconds: f64) -> Value {
+    /// An error if the page loads itself again meanwhile.
+    pub(crate) fn try_value(&mut self, expression: &str) -> Seen<Value> {
+        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let result = self.try_call("Runtime.evaluate", &parameters)?;
+        assert!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
+        Ok(result["result"]["value"].clone())
+    }
+
+    /// The value as soon as the page itself finds that the condition on `value` holds, or after [`PATIENCE`].
+    pub(crate) fn value_once(&mut self, expression: &str, is: &str) -> Value {
+        self.value_within(PATIENCE, expression, is)
+    }
+
+    pub(crate) fn value_within(&mut self, patience: Duration, expression: &str, is: &str) -> Value {
+        let seconds = patience.as_secs_f64();
         self.value(&format!(
             "(async () => {{ const end = performance.now() + 1000 * {seconds}; for (;;) {{ const value = {expression}; \
              if ({is} || performance.now() > end) return value; \
@@ -220,7 +235,7 @@ impl Browser {
              return [root.dataset.theme].filter((theme) => theme !== '{scheme}').concat([...document.querySelectorAll(\
              '[data-chart]')].filter(isBehind).map((chart) => chart.dataset.chart)); }})()"
         );
-        let behind = self.value_once(&behind, "value.length === 0", PATIENCE.as_secs_f64());
+        let behind = self.value_once(&behind, "value.length === 0");
         assert_eq!(behind, json!([]), "not drawn again, {width} pixels wide and {scheme}");
     }
 

@@ -11,6 +11,7 @@ use slob_testing::mariadb::MariaDb;
 
 use crate::common::{Folder, assert_contains};
 use crate::drills::secrets::{PASSWORD, contains, locked};
+use crate::selftest::passes;
 
 fn unpacked(file: &Path) -> Vec<(String, String)> {
     let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(file).unwrap()));
@@ -71,7 +72,7 @@ fn what_a_server_said_is_replayed_without_it_and_holds_no_password() {
     let folder = &locked.folder;
     let target = locked.target().replace("plain@127.0.0.1", &format!("plain:{PASSWORD}@127.0.0.1"));
     let environment = [("SLOB_TARGET", target.as_str()), ("PGPASSWORD", PASSWORD)];
-    folder.slob_with_env("selftest --capture c.tar.gz", &environment).success();
+    passes(|| folder.slob_with_env("selftest --capture c.tar.gz", &environment));
     assert_replayed(folder, "postgres", &["version", "settings", "counters", "pg_stat_database"]);
     for (name, text) in unpacked(&folder.at("c.tar.gz")) {
         assert!(!contains(text.as_bytes()), "{name} holds the password");
@@ -92,14 +93,14 @@ fn what_a_server_said_is_replayed_without_it_and_holds_no_password() {
 fn so_it_is_with_the_other_products() {
     let Some(server) = MariaDb::start_or_skip(&[]) else { return };
     let folder = Folder::new();
-    folder.slob(format!("selftest --target {} --capture c.tar.gz", server.plain_target())).success();
+    passes(|| folder.slob(format!("selftest --target {} --capture c.tar.gz", server.plain_target())));
     assert_replayed(&folder, "mysql", &["version", "settings", "status"]);
 }
 
 #[test]
 fn what_is_counted_here_has_nothing_to_replay_and_a_capture_all_the_same() {
     let folder = Folder::new();
-    folder.slob("selftest --target null: --capture c.tgz").success();
+    passes(|| folder.slob("selftest --target null: --capture c.tgz"));
     let data = data(&unpacked(&folder.at("c.tgz")));
     assert!(data["moments"][2]["figures"]["counters"]["commits"].as_u64().is_some(), "{data}");
     folder.slob("selftest --replay c.tgz").prints(&["nothing to make again"]);

@@ -71,11 +71,11 @@ fn the_commands_of_a_ci_give_a_gate_and_a_site_that_its_readers_accept() {
         // A busy machine can make a run BAD, and then the gate does not know.
         let attempt = |_| {
             let folder = Folder::new();
-            folder.script("steps", &format!("#!/bin/bash\nset -e\n{script}"));
+            folder.write("steps", &script);
             let bin = PathBuf::from(SLOB).parent().unwrap().display().to_string();
             let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
-            let mut steps = Command::new(folder.at("steps"));
-            steps.current_dir(folder.path()).env("PATH", path);
+            let mut steps = Command::new("bash");
+            steps.args(["-e", "steps"]).current_dir(folder.path()).env("PATH", path);
             let output = steps.env("GITHUB_STEP_SUMMARY", folder.at("summary.md")).output().unwrap();
             output.status.success().then_some(folder)
         };

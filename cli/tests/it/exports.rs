@@ -3,7 +3,7 @@
 //! pass, unless CI=true.
 
 use std::fs;
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,7 +55,7 @@ fn records_fit_the_schema_however_the_run_ended() {
     assert_eq!(completed["status"]["state"], "completed");
     records.push(completed);
     let steady = "--until-steady --steady-window 1 --steady-tolerance 50";
-    let open = folder.run_json(format!("--target null: --rate 100 --run-time 5 --warmup auto:4 {steady}"));
+    let open = folder.run_json(format!("--target null: --rate 100 --run-time 60 --warmup auto:4 {steady}"));
     assert!(open["warm_up"]["steady"]["since_s"].is_u64(), "{}", open["warm_up"]);
     assert!(open["until_steady"]["since_s"].is_u64(), "{}", open["until_steady"]);
     assert_eq!(open["workload"]["rate_per_s"], 100);
@@ -169,9 +169,11 @@ const READ_PROMETHEUS: &str = include_str!("scripts/prometheus.py");
 fn prometheus_own_parser_reads_the_metrics_of_a_live_run() {
     let Some(reader) = readers() else { return };
     let folder = Folder::loaded(1, "8M");
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let run = folder.start_run(format!("--run-time 60 --cache-mb 1 --metrics {port}"));
-    let found = python(&reader, READ_PROMETHEUS, format!("http://127.0.0.1:{port}/metrics").as_ref());
+    let mut run = folder.start_run("--run-time 60 --cache-mb 1 --metrics 0");
+    let mut said = BufReader::new(run.stderr.as_mut().unwrap()).lines().map(Result::unwrap);
+    let link = |line: String| Some(line.split_once("metrics at ")?.1.split(' ').next()?.to_owned());
+    let link = said.find_map(link).unwrap();
+    let found = python(&reader, READ_PROMETHEUS, link.as_ref());
     kill(run);
     for (name, family) in found.as_object().unwrap() {
         assert!(name.starts_with("slob_") && family["type"] != "unknown", "{name}");

@@ -1,5 +1,7 @@
 //! The first minute: what the program says by itself, what it takes from the load, what it prints at the end.
 
+use slob_testing::tries::{ensure, shown_within};
+
 use crate::common::Folder;
 
 const SHORT: &str = "--run-time 1 --warmup 0 --work-unit 4";
@@ -74,9 +76,13 @@ fn more_schemas_are_loaded_like_the_first() {
 #[test]
 fn a_run_ends_with_one_screen() {
     let folder = Folder::loaded(1, "8M");
-    let called = folder.slob("run 1 --run-time 1").success();
-    let called = called.prints(&["  Physical?"]).says(&["slob report"]);
-    assert!(called.stdout.starts_with("Run ") && called.stdout.lines().count() <= 24, "{}", called.stdout);
+    // Doubts about a run on a busy machine have their lines, too.
+    shown_within(3, || {
+        let called = folder.slob("run 1 --run-time 1").success();
+        let called = called.prints(&["  Physical?"]).says(&["slob report"]);
+        assert!(called.stdout.starts_with("Run "), "{}", called.stdout);
+        ensure(called.stdout.lines().count() <= 24, || called.stdout)
+    });
     let full = folder.slob("run 1 --run-time 1 --full").success().stdout;
     let at = |words: &str| full.find(words).unwrap_or_else(|| panic!("no '{words}' in\n{full}"));
     assert!(at("\nVerdicts") < at("\nKey figures") && at("\nKey figures") < at("\nLoad profile"));

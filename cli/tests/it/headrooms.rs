@@ -29,7 +29,7 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill(
         return;
     };
     bench.setup(2, "16M");
-    shown_within(3, || {
+    shown_within(6, || {
         let folder = Folder::new();
         folder.write("slob.conf", &bench.folder.read("slob.conf"));
         let (found, compared) = found_in_every_form(&folder);
@@ -118,7 +118,7 @@ fn of_two_servers_the_one_whose_commits_wait_thirty_times_as_long_carries_less()
     let Some(quick) = postgres(Version::V15, &waits) else { return };
     slow.setup(2, "16M");
     quick.setup(2, "16M");
-    shown_within(3, || {
+    shown_within(6, || {
         let folder = Folder::new();
         folder.write("commits.json", COMMITS);
         folder.write("plan.toml", &SERVERS.replace("SLOW", &slow.target).replace("QUICK", &quick.target));

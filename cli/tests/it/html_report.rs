@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use crate::browser::Browser;
 use crate::common::{AWR_INFO, Folder};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use slob_testing::tries::{ensure, until};
 
 /// CSS pixels of a page of US Letter between its margins, the lower one of the usual sizes.
 const PAGE_HEIGHT_PX: f64 = (279.4 - 2.0 * 14.0) / 25.4 * 96.0;
@@ -141,16 +143,18 @@ fn hovered(browser: &mut Browser, chart: &str, [x, y, width, height]: [f64; 4]) 
     );
     browser.value(&format!("scrollTo({{ top: {y} - 100, behavior: 'instant' }})"));
     let scrolled = browser.value("scrollY").as_f64().unwrap();
-    for share in [0.5, 0.45, 0.55, 0.6] {
+    let mut shares = [0.5, 0.45, 0.55, 0.6].into_iter().cycle();
+    until(|| {
+        let share = shares.next().unwrap();
         let at = json!({ "type": "mouseMoved", "x": x + share * width, "y": y - scrolled + 0.6 * height });
         browser.call("Input.dispatchMouseEvent", &at);
-        let shown = browser.value_once(&labels, "/\\d/.test(value)", 2.5);
+        let shown = browser.value_within(Duration::from_millis(2500), &labels, "/\\d/.test(value)");
         let shown = shown.as_str().unwrap().to_owned();
-        if shown.contains(|letter: char| letter.is_ascii_digit()) {
-            return shown;
-        }
-    }
-    String::new()
+        ensure(shown.contains(|letter: char| letter.is_ascii_digit()), || {
+            format!("{chart} shows no figure under the pointer: {shown}")
+        })?;
+        Ok(shown)
+    })
 }
 
 #[test]
@@ -198,15 +202,14 @@ fn charts_show_figures_zoom_together_and_change_their_theme() {
     browser.open(&page);
     the_heat_map_is_linear(&mut browser);
     for (chart, place) in charts(&mut browser) {
-        let shown = hovered(&mut browser, &chart, place);
-        assert!(!shown.is_empty(), "{chart} shows no figure under the pointer");
+        hovered(&mut browser, &chart, place);
     }
     browser.value(
         "Plotly.relayout(document.querySelector('[data-chart=reads-over-time]'), {'xaxis.range': [1, 2]}).then(() => true)",
     );
     let range = "document.querySelector('[data-chart=latency-heat-map]').layout.xaxis.range";
     let is_one_to_two = "JSON.stringify(value) === '[1,2]'";
-    assert_eq!(browser.value_once(range, is_one_to_two, 10.0), json!([1, 2]));
+    assert_eq!(browser.value_once(range, is_one_to_two), json!([1, 2]));
     let paper = "getComputedStyle(document.body).backgroundColor + document.querySelector(\
                  '[data-chart=reads-over-time]').layout.font.color";
     let light = browser.value(paper);
@@ -219,7 +222,7 @@ fn charts_show_figures_zoom_together_and_change_their_theme() {
          new MutationObserver(() => labels.push(button.textContent)).observe(button, { childList: true }); true",
     );
     browser.click("#raw button.copy");
-    assert_eq!(browser.value_once("labels", "value.length > 0", 10.0)[0], "Copied");
+    assert_eq!(browser.value_once("labels", "value.length > 0")[0], "Copied");
     assert_silent(&browser, &page);
 }
 

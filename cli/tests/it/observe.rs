@@ -12,7 +12,7 @@ use serde_json::Value;
 use slob_engine::Clues;
 use slob_observe::{HostSample, NEVER, Observer};
 use slob_testing::postgres::{Cluster, Version};
-use slob_testing::tries::{ensure, until};
+use slob_testing::tries::{ensure, shown_within, until};
 use slob_testing::{Container, Sshd, as_nobody, children, send};
 
 use crate::common::{
@@ -21,7 +21,9 @@ use crate::common::{
 };
 
 fn contained() -> Option<(Bench<Cluster>, Arc<Container>)> {
-    common::contained(Version::V15, &[("shared_buffers", "1MB"), ("max_connections", "20")])
+    // A process that ends between two looks takes its figures with it.
+    let settings = [("shared_buffers", "1MB"), ("max_connections", "20"), ("autovacuum", "off")];
+    common::contained(Version::V15, &settings)
 }
 
 /// The ssh knows the server's key.
@@ -57,7 +59,12 @@ fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     let by_pid = format!("pid:{pid}");
     let named = run(&bench.folder, None, format!("--run-time 2 --observe {by_pid}")).json();
     assert_seen(&named, &by_pid);
-    let far = run(&bench.folder, Some(&sshd), "--run-time 2 --rate 50 --observe ssh:localhost").json();
+    let far = shown_within(3, || {
+        let far = run(&bench.folder, Some(&sshd), "--run-time 2 --rate 50 --observe ssh:localhost").json();
+        // A busy machine may answer so late that the observer is lost.
+        ensure(far["db_cpu"].is_object(), || notes(&far))?;
+        Ok(far)
+    });
     assert_seen(&far, "ssh:localhost");
     for other in [&named, &far] {
         assert_eq!(other["observed"][0]["process"].to_string(), pid);
@@ -94,19 +101,22 @@ fn whoever_looks_sees_the_same() {
     };
     // Working processes are there at both edges, and at rest.
     let mut session = bench.server.admin();
-    let begin = look();
-    session.batch_execute("SELECT sum(sqrt(n)) FROM generate_series(1, 3000000) n").unwrap();
-    let end = look();
-    let figures = end.iter().zip(&begin).map(|(end, begin)| {
-        let server = end.since(begin, true).unwrap().servers[0].clone().unwrap();
-        let io = server.io.unwrap();
-        [server.cpu.unwrap().total_s(), io.read_chars as f64, io.write_chars as f64]
+    // Observers look one after another, and the server may work between them.
+    shown_within(3, || {
+        let begin = look();
+        session.batch_execute("SELECT sum(sqrt(n)) FROM generate_series(1, 3000000) n").unwrap();
+        let end = look();
+        let figures = end.iter().zip(&begin).map(|(end, begin)| {
+            let server = end.since(begin, true).unwrap().servers[0].clone().unwrap();
+            let io = server.io.unwrap();
+            [server.cpu.unwrap().total_s(), io.read_chars as f64, io.write_chars as f64]
+        });
+        let figures: Vec<[f64; 3]> = figures.collect();
+        assert!(figures[0].iter().all(|figure| *figure > 0.0), "{figures:?}");
+        let mut pairs = figures[1..].iter().flat_map(|others| figures[0].iter().zip(others));
+        let are_alike = pairs.all(|(first, other)| (first - other).abs() <= 0.01 * first.max(*other));
+        ensure(are_alike, || format!("{figures:?}"))
     });
-    let figures: Vec<[f64; 3]> = figures.collect();
-    assert!(figures[0].iter().all(|figure| *figure > 0.0), "{figures:?}");
-    for (first, other) in figures[0].iter().zip(&figures[1]).chain(figures[0].iter().zip(&figures[2])) {
-        assert!((first - other).abs() <= 0.01 * first.max(*other), "{figures:?}");
-    }
 }
 
 #[test]
@@ -228,32 +238,36 @@ fn an_observer_is_started_again(
     bench.setup(1, "16M");
     sshd.install("slob", Path::new(SLOB));
     let line = format!("run --plain --json -t 2 --rate 50 --run-time {run_s} --observe ssh:localhost");
-    let mut child = at_work(bench.folder.command(line).env("PATH", sshd.search_path()));
-    let mut stdout = child.stdout.take().unwrap();
-    let reading = thread::spawn(move || {
-        let mut text = String::new();
-        stdout.read_to_string(&mut text).unwrap();
-        text
-    });
-    let mut stderr = child.stderr.take().unwrap();
-    let telling = thread::spawn(move || drop(std::io::copy(&mut stderr, &mut std::io::sink())));
-    let victim = descendant(sshd.pid().unwrap(), process).expect("an observer");
-    send(victim, signal);
-    let status = child.wait().unwrap();
-    telling.join().unwrap();
-    let record: Value = serde_json::from_str(&reading.join().unwrap()).unwrap();
-    assert_eq!(status.code(), Some(0));
-    assert_eq!(record["status"]["state"], "completed");
-    assert_contains(&notes(&record), &["failed after", words, "it is started again"]);
-    // The kernel's counts go on, the observer's sums are lost.
-    assert!(record["host"]["cpu"]["idle_s"].is_number(), "{}", record["host"]);
-    assert_eq!(record["db_cpu"], Value::Null);
-    if signal == Signal::STOP {
-        send(victim, Signal::CONT);
-    }
-    until(|| {
-        let others = descendants(sshd.pid().unwrap());
-        ensure(others.is_empty(), || format!("an observer outlives its run: {others:?}"))
+    shown_within(3, || {
+        let mut child = at_work(bench.folder.command(&line).env("PATH", sshd.search_path()));
+        let mut stdout = child.stdout.take().unwrap();
+        let reading = thread::spawn(move || {
+            let mut text = String::new();
+            stdout.read_to_string(&mut text).unwrap();
+            text
+        });
+        let mut stderr = child.stderr.take().unwrap();
+        let telling = thread::spawn(move || drop(std::io::copy(&mut stderr, &mut std::io::sink())));
+        let victim = descendant(sshd.pid().unwrap(), process);
+        victim.iter().for_each(|victim| send(*victim, signal));
+        let status = child.wait().unwrap();
+        telling.join().unwrap();
+        let record: Value = serde_json::from_str(&reading.join().unwrap()).unwrap();
+        assert_eq!(status.code(), Some(0));
+        assert_eq!(record["status"]["state"], "completed");
+        victim.iter().filter(|_| signal == Signal::STOP).for_each(|victim| send(*victim, Signal::CONT));
+        until(|| {
+            let others = descendants(sshd.pid().unwrap());
+            ensure(others.is_empty(), || format!("an observer outlives its run: {others:?}"))
+        });
+        // A busy machine may not start another one before the run ends.
+        let (notes, host) = (notes(&record), &record["host"]);
+        let is_said =
+            ["failed after", words, "it is started again"].iter().all(|words| notes.contains(words));
+        // The kernel's counts go on, the observer's sums are lost.
+        ensure(is_said && host["cpu"]["idle_s"].is_number(), || format!("{notes} {host}"))?;
+        assert_eq!(record["db_cpu"], Value::Null);
+        Ok(())
     });
 }
 
@@ -272,10 +286,16 @@ fn figures_of_an_observer_that_lies_are_absent_with_a_note() {
     let backwards = "value['cpu']['user_s'] += 50 if value['at_s'] < first['at_s'] + 0.5 else 0";
     for (lie, words) in [(half_speed, "its clock went on by"), (backwards, "its CPU time went back by")] {
         install_liar(&sshd, lie);
-        let called = run(&bench.folder, Some(&sshd), "--run-time 2 --rate 50 --observe ssh:localhost");
-        let bent = assert_complete(called, &["is not believed", words, "its figures are missing"]);
-        assert!(bent["host"]["cpu"].is_null() && bent["db_cpu"].is_null(), "{bent}");
-        assert!(bent["host"]["device"]["counters"].is_null(), "{}", bent["host"]);
+        shown_within(3, || {
+            let called = run(&bench.folder, Some(&sshd), "--run-time 2 --rate 50 --observe ssh:localhost");
+            let bent = assert_complete(called, &[]);
+            // An answer that comes late can hide the lie, or end the observer.
+            ensure(notes(&bent).contains(words), || notes(&bent))?;
+            assert_contains(&notes(&bent), &["is not believed", "its figures are missing"]);
+            assert!(bent["host"]["cpu"].is_null() && bent["db_cpu"].is_null(), "{bent}");
+            assert!(bent["host"]["device"]["counters"].is_null(), "{}", bent["host"]);
+            Ok(())
+        });
     }
     for another in [1, std::process::id()] {
         let called = run(&bench.folder, None, format!("--run-time 1 --observe pid:{another}"));

@@ -63,7 +63,7 @@ fn settle(folder: &Folder) {
 
 fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], percent_off: f64) {
     settle(folder);
-    shown_within(6, || {
+    shown_within(8, || {
         folder.run_json(RUN);
         let first = profiled(folder, "run.json");
         let plan = planned(folder, "run.json", &folder.target(), WARMUP);
@@ -149,7 +149,7 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
     let there = |folder: &Folder, name: &str| folder.at(name).to_str().unwrap().to_owned();
     let sqlite = Folder::loaded(4, "32M");
     settle(&bench.folder);
-    shown_within(6, || {
+    shown_within(8, || {
         sqlite.run_json(RUN);
         profiled(&sqlite, "run.json");
         let plan = planned(&bench.folder, &there(&sqlite, "run.json"), &bench.target, WARMUP);
@@ -163,7 +163,7 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
         return skipped("the other way round takes as long; DRILLS=full makes it");
     }
     // The other way round a page is more than a row's change, and nothing smaller can be done.
-    shown_within(6, || {
+    shown_within(8, || {
         bench.run(RUN);
         profiled(&bench.folder, "run.json");
         let plan = planned(&sqlite, &there(&bench.folder, "run.json"), &sqlite.target(), "1");

@@ -4,8 +4,18 @@ use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};
 use slob_testing::skipped;
+use slob_testing::tries::{ensure, shown_within};
 
 use crate::common::{Called, Folder, assert_contains, is_full};
+
+/// On a busy machine its run may be BAD.
+pub(crate) fn passes(mut selftest: impl FnMut() -> Called) -> Called {
+    shown_within(3, || {
+        let called = selftest();
+        ensure(called.code == 0, || called.all())?;
+        Ok(called)
+    })
+}
 
 fn assert_passed(called: Called, target: &str) -> String {
     let called = called.prints(&[
@@ -27,7 +37,7 @@ fn a_sound_target_passes_and_is_left_as_it_was() {
     let folder = Folder::new();
     // Work and data of the user's own test do not affect this one.
     folder.write("slob.conf", "SCALE=1000000\nRUN_TIME=3600\nEXTERNAL_SCRIPT=/no/such/script\n");
-    let called = folder.slob("selftest --target sqlite:./d --output report.md");
+    let called = passes(|| folder.slob("selftest --target sqlite:./d --output report.md"));
     let report = assert_passed(called, "sqlite:./d");
     assert_contains(
         &report,
@@ -54,7 +64,7 @@ fn a_load_of_the_users_is_not_touched() {
 #[test]
 fn a_target_without_data_does_what_it_can() {
     let folder = Folder::new();
-    let called = folder.slob("selftest --target null:");
+    let called = passes(|| folder.slob("selftest --target null:"));
     let report = assert_passed(called, "null:");
     assert!(!report.contains("verify"), "{report}");
 }
@@ -76,7 +86,7 @@ fn a_plain_role_of_a_server_passes_and_no_password_is_shown() {
     let address = format!("127.0.0.1:{}/slob", cluster.port());
     let with_password = format!("postgres://plain:S3CRET-word@{address}");
     let folder = Folder::new();
-    let called = folder.slob_with_env("selftest -o r.md", &[("SLOB_TARGET", &with_password)]);
+    let called = passes(|| folder.slob_with_env("selftest -o r.md", &[("SLOB_TARGET", &with_password)]));
     assert!(called.stdout.contains(&address), "{}\n{}", called.stdout, called.stderr);
     let file = folder.read("r.md");
     for text in [&called.stdout, &called.stderr, &file] {
@@ -92,6 +102,7 @@ fn a_plain_account_of_a_server_passes() {
         return skipped("a plain role of another server passes, too; DRILLS=full makes it");
     }
     let Some(server) = MariaDb::start_or_skip(&[]) else { return };
-    let target = server.plain_target();
-    Folder::new().slob(format!("selftest --target {target}")).prints(&["- ok: drop: 2 schemas removed"]);
+    let (folder, target) = (Folder::new(), server.plain_target());
+    let called = passes(|| folder.slob(format!("selftest --target {target}")));
+    called.prints(&["- ok: drop: 2 schemas removed"]);
 }

@@ -43,7 +43,7 @@ impl Served {
 fn until(browser: &mut Browser, expression: &str, value: impl Into<Value>) {
     let value = value.into();
     tries::until(|| {
-        let found = browser.value(expression);
+        let found = browser.try_value(expression)?;
         ensure(found == value, || format!("{expression} is {found}, not {value}"))
     });
 }

@@ -308,15 +308,19 @@ fn settings_of_the_server_are_restored_after_a_second_ctrl_c() {
     bench.setup(1, "8M");
     bench.server.run("GRANT SUPER ON *.* TO plain@'%'");
     let is_on = || bench.server.number("SELECT @@GLOBAL.innodb_adaptive_hash_index") == 1;
-    let run = bench.long_run("-t 2 --run-time 60");
-    assert!(!is_on(), "it is off during a run");
-    let _lock = bench.server.lock_main_table();
-    for _ in 0..2 {
-        signal(&run, Signal::INT);
-        thread::sleep(Duration::from_millis(1200));
-    }
-    let called = ended(run).fails(130, &["restoring the server's settings"]);
-    assert!(is_on(), "{}", called.stderr);
+    shown_within(3, || {
+        let run = bench.long_run("-t 2 --run-time 60");
+        assert!(!is_on(), "it is off during a run");
+        let _lock = bench.server.lock_main_table();
+        for _ in 0..2 {
+            signal(&run, Signal::INT);
+            thread::sleep(Duration::from_millis(1200));
+        }
+        let called = ended(run).exits(130);
+        assert!(is_on(), "{}", called.stderr);
+        // On a busy machine both may be heard as one, or too late.
+        ensure(called.stderr.contains("restoring the server's settings"), || called.stderr)
+    });
 }
 
 /// The same data in that many schemas.
@@ -370,18 +374,23 @@ fn a_killed_server_of_two_fails_the_run_or_loses_its_sessions_or_moves_them(
     #[case] code: i32,
     #[case] sessions: Option<usize>,
 ) {
-    let Some(([first, mut second], endpoints)) = two_servers(POSTGRES, &[], 1) else { return };
-    let run = first
-        .long_run(&format!("--endpoints {endpoints} -t 4 --tolerate-session-loss {policy} --run-time 6"));
-    second.server.kill();
-    ended(run).exits(code);
-    let record = first.folder.last_record();
-    let losses = record["losses"].as_array().cloned().unwrap_or_default();
-    let Some(sessions) = sessions else { return assert!(losses.is_empty(), "{losses:#?}") };
-    let back = losses.iter().filter(|loss| loss["back_s"].is_number()).count();
-    assert_eq!((losses.len(), back), (2, sessions - 2), "{losses:#?}");
-    assert_eq!(record["status"]["state"], "completed");
-    first.folder.slob("report").prints(&["Lost sessions"]);
-    assert!(record["notes"].to_string().contains("counters of localhost"), "{}", record["notes"]);
-    assert_eq!(record["endpoints"][0]["sessions"], sessions);
+    shown_within(3, || {
+        let Some(([first, mut second], endpoints)) = two_servers(POSTGRES, &[], 1) else { return Ok(()) };
+        let flags = format!("--endpoints {endpoints} -t 4 --tolerate-session-loss {policy} --run-time 6");
+        let run = first.folder.start_run(format!("--update-pct 100 --work-unit 8 {flags}"));
+        second.server.kill();
+        let called = ended(run);
+        let record = first.folder.last_record();
+        let losses = record["losses"].as_array().cloned().unwrap_or_default();
+        let back = losses.iter().filter(|loss| loss["back_s"].is_number()).count();
+        // On a busy machine the run may end before the kill, or before all are back.
+        let expected = sessions.map_or((code, 0, 0), |sessions| (code, 2, sessions - 2));
+        ensure((called.code, losses.len(), back) == expected, || format!("{}{losses:#?}", called.all()))?;
+        let Some(sessions) = sessions else { return Ok(()) };
+        assert_eq!(record["status"]["state"], "completed");
+        first.folder.slob("report").prints(&["Lost sessions"]);
+        assert!(record["notes"].to_string().contains("counters of localhost"), "{}", record["notes"]);
+        assert_eq!(record["endpoints"][0]["sessions"], sessions);
+        Ok(())
+    });
 }

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use crate::container::Container;
 use crate::target_folder;
+use crate::tries::PATIENCE;
 
 /// A restarted server keeps it.
 #[derive(Debug)]
@@ -135,7 +136,6 @@ pub fn children(parent: u32) -> Vec<u32> {
     names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_child).collect()
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const LAST_LINES: usize = 8;
 
 /// A failure with `passing` words is repeated: another program took the port, or a killed server still ends.

@@ -249,10 +249,18 @@ fn loads_and_runs_on_a_server_resume_after_kills(#[case] product: Product) {
 }
 
 fn loading<S: TestServer>(bench: &Bench<S>) -> Child {
-    let child = bench.folder.start(bench.load_line("--scale 256M 2"));
     let filled = "SELECT count(*) FROM pg_stat_progress_copy WHERE tuples_processed > 100";
-    until(|| ensure(bench.server.number(filled) == 2, || "two streams do not load two tables".to_owned()));
-    child
+    shown_within(3, || {
+        let mut child = bench.folder.start(bench.load_line("--scale 256M 2"));
+        while bench.server.number(filled) < 2 && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        ensure(child.try_wait().unwrap().is_none(), || {
+            bench.folder.slob(format!("drop --target {} --yes", bench.target)).success();
+            "the load ended before two streams were seen to load two tables".to_owned()
+        })?;
+        Ok(child)
+    })
 }
 
 /// The rest is loaded, no block twice, and every byte is right.

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
 use slob_testing::skipped;
+use slob_testing::tries::{ensure, shown_within};
 
 use super::wire::{Weather, Wire};
 use crate::common::{Called, Folder, Signal, all_below, awr_fixture, mariadb, signal, wait_until};
@@ -103,6 +104,22 @@ fn move_out(from: &Path, to: &Path) {
     symlink(to, from).unwrap();
 }
 
+/// The disk is filled under this load. A load that ends before is dropped and made again.
+fn filled_under(disk: &Disk, folder: &Folder, setup: &str, has_begun: impl Fn() -> bool) -> Child {
+    shown_within(5, || {
+        let mut child = folder.start(setup);
+        wait_until("the load begins", &has_begun);
+        disk.fill_under(&child);
+        ensure(!child.wait().unwrap().success(), || {
+            disk.make_room();
+            let target = setup.split(' ').nth(2).unwrap();
+            folder.slob(format!("drop --target {target} --yes")).success();
+            "the load ended before the disk was full".to_owned()
+        })?;
+        Ok(child)
+    })
+}
+
 const FULL: &[&str] = &["no space", "is full", "make room"];
 
 #[test]
@@ -111,9 +128,7 @@ fn a_load_onto_a_full_disk_goes_on_when_there_is_room() {
     let folder = Folder::new();
     let target = format!("sqlite:{}/d", disk.path().display());
     let setup = format!("setup --target {target} --scale 128M --scan-table-sz 64 2");
-    let child = folder.start(&setup);
-    wait_until("the load begins", || bytes_below(&disk.path().join("d")) > 4_000_000);
-    disk.fill_under(&child);
+    let child = filled_under(&disk, &folder, &setup, || bytes_below(&disk.path().join("d")) > 4_000_000);
     assert_failed(child, FULL);
     disk.make_room();
     folder.slob(&setup).success();
@@ -142,10 +157,13 @@ fn a_record_that_finds_no_room_is_not_taken_for_one() {
     let Some(disk) = Disk::mount_or_skip(4) else { return };
     let folder = Folder::loaded(1, "8M");
     let results = disk.path().join("runs").display().to_string();
-    let run = format!("run 1 --results-dir {results} --run-time 2");
+    // However long the disk takes to fill, the run ends after it.
+    folder.script("wait", "#!/bin/sh\nuntil [ -e full ]; do sleep .02; done\n");
+    let run = format!("run 1 --results-dir {results} --run-time 2 --external-script ./wait");
     let child = folder.start(&run);
     wait_until("the run begins", || Path::new(&results).is_dir());
     disk.fill();
+    folder.write("full", "");
     // The message has the figures, since they can't be kept.
     assert_failed(child, FULL).fails(3, &["Complete?"]);
     let listed = |word: &str| {
@@ -250,9 +268,7 @@ fn a_load_into_a_full_data_folder_of_mariadb_resumes() {
     bench.server.restart();
     let setup = format!("setup --target {} --scale 64M --scan-table-sz 64 2", bench.target);
     let before = bytes_below(&moved);
-    let child = bench.folder.start(&setup);
-    wait_until("the load begins", || bytes_below(&moved) > before + 8_000_000);
-    disk.fill_under(&child);
+    let child = filled_under(&disk, &bench.folder, &setup, || bytes_below(&moved) > before + 8_000_000);
     assert_failed(child, FULL);
     disk.make_room();
     bench.server.power_off();

@@ -211,10 +211,14 @@ pub(super) fn due_times(subject: &Subject<'_>) -> Checked {
     let dues_ms = [1000, 900, 1040, 1080, 1080, 61_000];
     let mut batch = Batch::due(plain.ops().iter().copied().zip(dues_ms.map(|ms| ms * 1_000_000)));
     batch.hand_over(1_000_000_000);
-    let begun = Instant::now();
     let mut outcome = Outcome::new();
-    on.session.execute(&batch, Some(begun + Duration::from_millis(1500)), &mut outcome)?;
-    let elapsed = begun.elapsed();
+    let (mut patience, mut elapsed) = (Duration::from_millis(1500), Duration::ZERO);
+    // A busy machine may not begin the first five within the first.
+    while outcome.ops().len() < 5 && patience < Duration::from_secs(30) {
+        let begun = Instant::now();
+        on.session.execute(&batch, Some(begun + patience), &mut outcome)?;
+        (elapsed, patience) = (begun.elapsed(), 4 * patience);
+    }
     ensure(outcome.ops().len() == 5, || format!("{} of 5 operations", outcome.ops().len()))?;
     ensure(elapsed < Duration::from_secs(60), || format!("the deadline was missed: {elapsed:?}"))?;
     for (op, due_ms) in outcome.ops().iter().zip(dues_ms) {
@@ -249,11 +253,19 @@ pub(super) fn times_are_ordered(subject: &Subject<'_>) -> Checked {
 pub(super) fn deadline(subject: &Subject<'_>) -> Checked {
     let mut on = Working::open(subject, None)?;
     let long = pausing(10_000, 1000)?;
-    let mut outcome = Outcome::new();
-    on.session.execute(&long, Some(Instant::now() + 3 * SHORT), &mut outcome)?;
+    let (mut outcome, mut patience) = (Outcome::new(), 3 * SHORT);
+    on.session.execute(&long, Some(Instant::now() + patience), &mut outcome)?;
+    // A busy machine may reach no operation within the first.
+    while outcome.ops().is_empty() && patience < 64 * SHORT {
+        patience *= 4;
+        on.session.execute(&long, Some(Instant::now() + patience), &mut outcome)?;
+    }
     let done = outcome.ops().len();
     // 150 ms hold at most 15 operations with pauses of 10 ms, and a last one.
-    ensure((1..=16).contains(&done), || format!("{done} operations were done before the deadline"))?;
+    let most = patience.as_millis() / 10 + 1;
+    ensure((1..=most).contains(&(done as u128)), || {
+        format!("{done} operations were done in {patience:?} before the deadline")
+    })?;
     on.session.execute(&long, Some(Instant::now()), &mut outcome)?;
     ensure(outcome.ops().is_empty(), || "work was done after the deadline".into())?;
     let short = batch(workload(0, 1)?, 1, SchemaNo::FIRST, 3)?;

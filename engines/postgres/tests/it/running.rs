@@ -279,6 +279,17 @@ fn processes_are_those_of_this_server() {
     drop(session);
 }
 
+/// A slow disk holds it up before it begins to count its time.
+#[test]
+fn a_server_that_was_slow_to_start_is_found() {
+    let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
+    let _session = loaded.session(RedoStress::Lite);
+    let clues = loaded.engine.locations().remove(0).clues;
+    let late = Clues { age_s: clues.age_s.map(|age_s| age_s - 30.0), ..clues };
+    let server = Observer::local().find(late, &NEVER).expect("it is on this machine");
+    assert_eq!(Some(server.pid), loaded.server.pid(), "{server:?}");
+}
+
 /// In a container, numbers of processes are not those of the host.
 #[test]
 fn a_server_with_numbers_of_its_own_is_found() {
