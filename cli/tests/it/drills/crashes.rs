@@ -16,7 +16,7 @@ use slob_testing::tries::{ensure, shown_within, until};
 use slob_testing::{children, send};
 
 use super::space::bytes_below;
-use super::times;
+use super::{times, when_unlocked};
 use crate::common::{Bench, Called, Folder, Product, Random, Signal, kill, mariadb, postgres, read_json};
 
 fn kill_within(child: Child, longest: Duration, random: &mut Random) {
@@ -235,12 +235,12 @@ fn loads_and_runs_on_a_server_resume_after_kills(#[case] product: Product) {
     for _ in 0..rounds {
         bench.folder.slob(format!("drop --target {} --yes", bench.target)).success();
         kill_one_of_both(&mut bench, &setup, load_time, &mut random);
-        bench.folder.slob(&setup).success();
+        when_unlocked(&bench.folder, &setup);
         bench.verify().success();
         kill_one_of_both(&mut bench, &run, run_time, &mut random);
         bench.folder.slob("report latest").success();
     }
-    bench.folder.slob(run).success();
+    when_unlocked(&bench.folder, &run);
     bench.verify().success();
     shows(
         &format!("loads and runs resume when slob or the server is killed: {product:?}"),
@@ -265,7 +265,8 @@ fn loading<S: TestServer>(bench: &Bench<S>) -> Child {
 
 /// The rest is loaded, no block twice, and every byte is right.
 fn assert_load_resumes<S: TestServer>(bench: &Bench<S>) {
-    bench.load("--scale 256M 2").says(&["resuming an earlier load", "32768 rows in 32768 blocks"]);
+    when_unlocked(&bench.folder, &bench.load_line("--scale 256M 2"))
+        .says(&["resuming an earlier load", "32768 rows in 32768 blocks"]);
     bench.verify().success();
 }
 

@@ -14,7 +14,19 @@ mod truth;
 mod two_at_once;
 mod wire;
 
-use crate::common::is_full;
+use slob_testing::tries::{ensure, until};
+
+use crate::common::{Called, Folder, is_full};
+
+/// The server may not have noticed yet that its client is gone, and hold that one's locks. Any other failure is the test's.
+fn when_unlocked(folder: &Folder, line: &str) -> Called {
+    until(|| {
+        let called = folder.slob(line);
+        let is_held = ["another program", "lock", "at work"].iter().any(|word| called.stderr.contains(word));
+        assert!(called.code == 0 || is_held, "{}", called.all());
+        ensure(called.code == 0, || called.stderr.clone()).map(|()| called)
+    })
+}
 
 /// Repeats of a drill: usually, and for docs/evidence.md.
 fn times(usual: usize, full: usize) -> usize {

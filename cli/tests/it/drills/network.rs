@@ -13,8 +13,8 @@ use slob_testing::Network;
 use slob_testing::evidence::shows;
 use slob_testing::tries::{ensure, shown_within, until};
 
-use super::times;
 use super::wire::{Weather, Wire};
+use super::{times, when_unlocked};
 use crate::common::{
     Bench, Called, Folder, Product, SLOB, assert_failed_and_kept, at_work, is_full, spawned,
 };
@@ -126,16 +126,6 @@ fn a_wire_is_cut(listener: &Listener) {
     ended_by_a_cut(child, &wire, 3);
     assert_failed_and_kept(&folder.last_record());
     folder.slob(format!("verify --target {target}")).success();
-}
-
-/// The server may not have noticed yet that its client is gone, and hold that one's locks. Any other failure is the test's.
-fn when_unlocked(folder: &Folder, line: &str) {
-    until(|| {
-        let called = folder.slob(line);
-        let is_held = ["another program", "lock", "at work"].iter().any(|word| called.stderr.contains(word));
-        assert!(called.code == 0 || is_held, "{}", called.all());
-        ensure(called.code == 0, || called.stderr)
-    });
 }
 
 /// Mends the wire once the program has ended with that code, soon and with a word.
