@@ -5,10 +5,11 @@
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
+use itertools::Itertools;
 use serde::Serialize;
 use slob_record::{Look, Record, Status};
+use slob_stats::PercentInterval;
 use slob_stats::summary::{mean, mean_interval, runs_to_tell};
-use slob_stats::{Comparison, PercentInterval};
 
 use slob_facts::bound::{Asked, NoFigure, shown};
 use slob_facts::figure::Better;
@@ -123,8 +124,10 @@ pub struct Gate {
     pub outcome: Outcome,
     pub runs: Vec<String>,
     pub baseline: Vec<String>,
-    /// Each interval has this one.
+    /// By intervals of this one a requirement passes.
     pub confidence: Confidence,
+    /// By wider ones it fails: any of several would fail by chance.
+    pub confidence_to_fail: Confidence,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub look: Option<Looked>,
     pub checks: Vec<Check>,
@@ -133,20 +136,50 @@ pub struct Gate {
 }
 
 /// Runs that ended when their question was decided: intervals are wider, so that those of all looks hold together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, derive_more::Display)]
-#[display("look {number} of {most}: {} % here for {in_all} of all looks together", fixed(100.0 * confidence.ratio(), 1))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Looked {
     number: u32,
     most: u32,
-    #[serde(skip)]
-    confidence: Confidence,
     in_all: Confidence,
 }
 
-impl Looked {
-    fn of<'a>(records: impl Iterator<Item = &'a Record>, in_all: Confidence) -> Option<Self> {
-        let Look { number, most } = records.filter_map(|record| record.look).max()?;
-        Some(Self { number, most, confidence: in_all.of_look(number, most)?, in_all })
+/// How sure an interval is. All requirements hold if each does, so that each passes by what was asked for. One of them fails
+/// the gate, so that all intervals to fail by hold together.
+#[derive(Clone, Copy)]
+struct Sure {
+    asked: Confidence,
+    look: Option<Look>,
+    /// Requirements with an interval.
+    intervals: usize,
+}
+
+impl Sure {
+    fn of_look(self, confidence: Confidence) -> Confidence {
+        self.look.and_then(|look| confidence.of_look(look.number, look.most)).unwrap_or(confidence)
+    }
+
+    fn to_pass(self) -> Confidence {
+        self.of_look(self.asked)
+    }
+
+    fn to_fail(self) -> Confidence {
+        self.of_look(self.asked.of_each(self.intervals))
+    }
+
+    /// Behind the words of an outcome that rests on an interval.
+    fn said_of(self, outcome: Outcome) -> String {
+        let by = if outcome == Outcome::Passed { self.to_pass() } else { self.to_fail() };
+        let requirements = (self.intervals > 1 && outcome != Outcome::Passed)
+            .then(|| format!("all {} requirements", self.intervals));
+        let look = self.look.map(|Look { number, most }| format!("look {number} of {most}: "));
+        let all =
+            [self.look.map(|_| "all looks".to_owned()), requirements].into_iter().flatten().join(" and ");
+        if all.is_empty() {
+            return String::new();
+        }
+        let here = fixed(100.0 * by.ratio(), 2);
+        let here = here.trim_end_matches('0').trim_end_matches('.');
+        format!("; {}{here} % here for {} of {all} together", look.unwrap_or_default(), self.asked)
     }
 }
 
@@ -179,9 +212,12 @@ impl Gate {
         confidence: Confidence,
     ) -> Self {
         let (side, baseline) = (Group::of("the runs", runs), Group::of("the baseline", baseline));
-        let look = Looked::of(runs.iter().chain(baseline.records()), confidence);
-        let confidence = look.map_or(confidence, |look| look.confidence);
-        let looked = look.map(|look| format!("; {look}")).unwrap_or_default();
+        let figures = requirements.iter().filter(|one| matches!(one, Requirement::Figure(_)));
+        let of_losses = if baseline.runs.len() > 1 { losses.len() } else { 0 };
+        let intervals = if side.runs.len() > 1 { figures.count() + of_losses } else { 0 };
+        let looks = runs.iter().chain(baseline.records()).filter_map(|record| record.look);
+        let look = looks.max().filter(|look| confidence.of_look(look.number, look.most).is_some());
+        let sure = Sure { asked: confidence, look, intervals };
         let limits = (!losses.is_empty() && !baseline.runs.is_empty())
             .then(|| differing_limits(&[baseline.records(), side.records()]))
             .flatten();
@@ -189,19 +225,29 @@ impl Gate {
         let leads = |groups: &[&Group<'_>]| Lead::of_all(groups.iter().map(|group| group.lead()));
         let required = requirements.iter().map(|one| {
             let one = one.led_by(leads(&[&side]));
-            let (outcome, found, reason) = one.found(&side, confidence);
-            let looked = if found.is_some() { looked.as_str() } else { "" };
-            Check::new(&one, (outcome, found, reason + looked))
+            let (outcome, found, reason) = one.found(&side, sure);
+            let said = found.map(|_| sure.said_of(outcome)).unwrap_or_default();
+            Check::new(&one, (outcome, found, reason + &said))
         });
         let lost = losses.iter().map(|one| {
             let one = &one.led_by(leads(&[&baseline, &side]));
-            let (outcome, found, reason) = one.found(&baseline, &side, confidence);
-            Check::new(one, (outcome, found, reason + &looked + &limits))
+            let (outcome, found, reason) = one.found(&baseline, &side, sure);
+            let said = found.filter(|_| of_losses > 0).map(|_| sure.said_of(outcome)).unwrap_or_default();
+            Check::new(one, (outcome, found, reason + &said + &limits))
         });
         let checks: Vec<Check> = required.chain(lost).collect();
         let outcome = checks.iter().map(|check| check.outcome).max().unwrap_or(Outcome::NotKnown);
         let are_good = side.verdicts.are_good();
-        Self { outcome, runs: side.ids(), baseline: baseline.ids(), confidence, look, checks, are_good }
+        Self {
+            outcome,
+            runs: side.ids(),
+            baseline: baseline.ids(),
+            confidence: sure.to_pass(),
+            confidence_to_fail: sure.to_fail(),
+            look: look.map(|Look { number, most }| Looked { number, most, in_all: confidence }),
+            checks,
+            are_good,
+        }
     }
 
     /// True if no further run can decide: a run is BAD, or lacks a figure.
@@ -294,11 +340,11 @@ impl Requirement {
         }
     }
 
-    fn found(&self, side: &Group<'_>, confidence: Confidence) -> Found {
+    fn found(&self, side: &Group<'_>, sure: Sure) -> Found {
         match *self {
             Self::Figure(bound) => match side.known(bound.asked.figure) {
                 Ok(values) => {
-                    let (outcome, found, words) = within(bound, &values, confidence);
+                    let (outcome, found, words) = within(bound, &values, sure);
                     let figure = bound.asked.figure;
                     (outcome, found, words + &responses_beside(figure, side) + &limit_beside(figure, side))
                 }
@@ -335,22 +381,30 @@ fn limit_beside(figure: &'static Figure, side: &Group<'_>) -> String {
     limit.map(|worst| format!("; {}", worst.words(&side.name).trim_end_matches('.'))).unwrap_or_default()
 }
 
-fn within(bound: Bound, values: &[f64], confidence: Confidence) -> Found {
+fn within(bound: Bound, values: &[f64], sure: Sure) -> Found {
     let figure = bound.asked.figure;
     let Some(mean) = mean(values) else { return not_known("there are no runs") };
     let holds = |value| bound.holds(value);
     let outcome = |holds| if holds { Outcome::Passed } else { Outcome::Failed };
     let found = bound.shown_beside(mean);
-    let Some((low, high)) = mean_interval(values, confidence.ratio()) else {
+    let interval = |confidence: Confidence| mean_interval(values, confidence.ratio());
+    let (Some(narrow), Some((low, high))) = (interval(sure.to_pass()), interval(sure.to_fail())) else {
         return (outcome(holds(mean)), Some(mean), format!("{found} in a single run, which shows no noise"));
     };
     let n = values.len();
-    let words = format!("{found} ({} to {}) in {n} runs", shown(figure, low.max(0.0)), shown(figure, high));
-    if holds(low) == holds(high) {
-        return (outcome(holds(mean)), Some(mean), words);
+    let words = |(low, high): (f64, f64)| {
+        format!("{found} ({} to {}) in {n} runs", shown(figure, low.max(0.0)), shown(figure, high))
+    };
+    if holds(narrow.0) && holds(narrow.1) {
+        return (Outcome::Passed, Some(mean), words(narrow));
     }
-    let needed = runs_to_tell(n, 0.5 * (high - low), (mean - bound.amount).abs(), confidence.ratio());
-    (Outcome::NotKnown, Some(mean), format!("{words}: noise reaches over the threshold; {}", advice(needed)))
+    if !holds(low) && !holds(high) {
+        return (Outcome::Failed, Some(mean), words((low, high)));
+    }
+    let distance = (mean - bound.amount).abs();
+    let needed = runs_to_tell(n, 0.5 * (high - low), distance, sure.to_fail().ratio());
+    let words = format!("{}: noise reaches over the threshold; {}", words((low, high)), advice(needed));
+    (Outcome::NotKnown, Some(mean), words)
 }
 
 fn advice(needed: Option<usize>) -> String {
@@ -363,37 +417,42 @@ impl MaxLoss {
         Self { asked: self.asked.led_by(lead), ..*self }
     }
 
-    fn found(&self, baseline: &Group<'_>, side: &Group<'_>, confidence: Confidence) -> Found {
+    fn found(&self, baseline: &Group<'_>, side: &Group<'_>, sure: Sure) -> Found {
         let (first, second) = match (baseline.known(self.asked.figure), side.known(self.asked.figure)) {
             (Ok(first), Ok(second)) => (first, second),
             (Err(reason), _) | (_, Err(reason)) => return not_known(reason),
         };
-        let Some(comparison) = compared(self.asked.figure, &first, &second, confidence) else {
+        let compared = |confidence| compared(self.asked.figure, &first, &second, confidence);
+        let (Some(narrow), Some(wide)) = (compared(sure.to_pass()), compared(sure.to_fail())) else {
             return not_known(format!(
                 "{} is 0 or less in a run, or there is no baseline",
                 self.asked.figure.name
             ));
         };
-        let Comparison { percent: change, interval, .. } = comparison;
+        let change = wide.percent;
         let words = format!("{} % against the baseline", signed_percent(change));
-        let Some(interval) = interval else {
+        let (Some(narrow), Some(wide)) = (narrow.interval, wide.interval) else {
             let words = format!("{words}: two or more runs of each are needed to tell it from noise");
             return (Outcome::NotKnown, Some(change), words);
         };
-        let PercentInterval { low, high, .. } = interval;
-        let words = format!("{words} ({} to {})", signed_percent(low), signed_percent(high));
-        let (least, most) = match self.asked.figure.better {
+        let words = |PercentInterval { low, high, .. }: PercentInterval| {
+            format!("{words} ({} to {})", signed_percent(low), signed_percent(high))
+        };
+        let loss = |PercentInterval { low, high, .. }: PercentInterval| match self.asked.figure.better {
             Better::Higher => (-high, -low),
             Better::Lower | Better::Neither => (low, high),
         };
-        if most <= self.percent || least > self.percent {
-            let outcome = if most <= self.percent { Outcome::Passed } else { Outcome::Failed };
-            return (outcome, Some(change), words);
+        if loss(narrow).1 <= self.percent {
+            return (Outcome::Passed, Some(change), words(narrow));
+        }
+        let (least, most) = loss(wide);
+        if least > self.percent {
+            return (Outcome::Failed, Some(change), words(wide));
         }
         let distance = (0.5 * (least + most) - self.percent).abs();
         let n = first.len().min(second.len());
-        let needed = runs_to_tell(n, interval.noise_percent(), distance, confidence.ratio());
-        let words = format!("{words}: noise reaches over the limit; {} of each", advice(needed));
+        let needed = runs_to_tell(n, wide.noise_percent(), distance, sure.to_fail().ratio());
+        let words = format!("{}: noise reaches over the limit; {} of each", words(wide), advice(needed));
         (Outcome::NotKnown, Some(change), words)
     }
 }
@@ -542,6 +601,32 @@ mod tests {
         let single = loss(&runs(&[1.0]), &base);
         assert!(single.checks[0].reason.contains("two or more runs of each"), "{}", single.checks[0].reason);
         assert_eq!(loss(&same, &[]).outcome, Outcome::NotKnown);
+    }
+
+    /// With five requirements, one failed by chance in one gate of eight.
+    #[test]
+    fn several_requirements_do_not_fail_by_chance_and_pass_as_one_does() {
+        let base = runs(&[1.0, 1.005, 0.995]);
+        let losses = ["operations_per_s 3 %", "iops 3 %", "p99 90 %", "p50 90 %", "read-p99 90 %"];
+        let of = |shares: &[f64], losses: &[&str]| gate(&["physical"], losses, &runs(shares), &base);
+        let slower = [0.952, 0.957, 0.947];
+        let alone = of(&slower, &losses[..1]);
+        assert_eq!(
+            (alone.checks[1].outcome, alone.confidence_to_fail),
+            (Outcome::Failed, Confidence::default())
+        );
+        assert!(!alone.checks[1].reason.contains("together"), "{:?}", alone.checks);
+        let beside = &of(&slower, &losses).checks[1];
+        assert_eq!(beside.outcome, Outcome::NotKnown, "{beside:?}");
+        let said = "; 99 % here for 95 % of all 5 requirements together";
+        assert!(beside.reason.ends_with(said), "{beside:?}");
+        // A narrow pass stays one.
+        let same = [0.995, 1.0, 0.99];
+        let [alone, beside] =
+            [&losses[..1], &losses[..]].map(|losses| of(&same, losses).checks.swap_remove(1));
+        assert_eq!((alone.outcome, &alone), (Outcome::Passed, &beside));
+        // A single run has no interval.
+        assert_eq!(of(&[0.9], &losses).confidence_to_fail, Confidence::default());
     }
 
     #[test]

@@ -238,11 +238,15 @@ impl Headroom {
             .join(", ")
     }
 
+    fn all_steps(&self) -> impl Iterator<Item = &HeadroomStep> {
+        self.low_load.iter().chain(&self.steps)
+    }
+
     fn steps_table(&self) -> Table {
         let heads = ["Times", "Rate/s", "Kept %", "Reads/s", "Redo MB/s", "Read mean", "Redo sync"];
         let outcome = [Column::left("Outcome").at_most(34)];
         let mut table = Table::new([&heads.map(Column::right)[..], &outcome].concat());
-        for step in self.low_load.iter().chain(&self.steps) {
+        for step in self.all_steps() {
             let figure = |figure| step.figures.get(figure);
             table.row([
                 times(step.factor),
@@ -310,7 +314,7 @@ impl Answer for Headroom {
         page.paragraph(&self.answer());
         self.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
         plan.demand.notes.iter().chain(&plan.notes).for_each(|note| page.fact("", note));
-        if !self.steps_table().is_empty() {
+        if self.all_steps().next().is_some() {
             page.section("Steps");
             self.write_steps(page);
             page.table_under(&format!("{BESIDE} at the same demand"), &self.beside_production());
