@@ -143,7 +143,7 @@ fn a_throttle_that_tightens_is_a_cliff_of_burst_credits() {
     });
 }
 
-/// A disk that others use too serves so many all the time.
+/// Reads/s that a disk serves beside others, too.
 const BURST_PER_S: u32 = 1000;
 const BASE_PER_S: u32 = 200;
 
@@ -157,7 +157,7 @@ fn probe_until_cliff(folder: &Folder, throttle: &Throttle) -> (f64, Value) {
         throttle.command(folder, &line).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut fell_s = None;
     let mut said = Vec::new();
-    // A line such as `probing: 33 % 3002 reads/s, until burst credits are spent` comes at the end of a second.
+    // A line such as `probing: 33 % 1002 reads/s, until burst credits are spent` comes at the end of a second.
     for line in BufReader::new(probe.stderr.take().unwrap()).lines().map(Result::unwrap) {
         let percent = line.strip_prefix("probing: ").filter(|line| line.contains("burst credits"));
         let percent = percent.and_then(|rest| rest.split_once(" %")?.0.parse::<f64>().ok());

@@ -169,7 +169,7 @@ impl Browser {
         self.try_value(expression).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
-    /// An error if the page loads itself again meanwhile.
+    /// A page that loads itself again meanwhile is an error.
     pub(crate) fn try_value(&mut self, expression: &str) -> Seen<Value> {
         let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let result = self.try_call("Runtime.evaluate", &parameters)?;
@@ -182,6 +182,7 @@ impl Browser {
         self.value_within(PATIENCE, expression, is)
     }
 
+    /// As [`Self::value_once`], with less patience.
     pub(crate) fn value_within(&mut self, patience: Duration, expression: &str, is: &str) -> Value {
         let seconds = patience.as_secs_f64();
         self.value(&format!(

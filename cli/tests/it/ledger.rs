@@ -20,7 +20,6 @@ licensed_cores = 4
 fn with_three_kinds() -> Folder {
     let folder = Folder::loaded(1, "8M");
     let price = [("SLOB_COST_PER_HOUR", "4.20 EUR"), ("SLOB_LICENSED_CORES", "2 cores")];
-    // A run without a planned time is never late.
     folder.slob_with_env("run 1 --work-loop 50 --name own --update-pct 20", &price).success();
     std::fs::copy(awr_fixture("awr_12201.txt"), folder.at("awr.txt")).unwrap();
     folder.write("sheets.toml", SHEET);

@@ -18,6 +18,7 @@ settings = { RUN_TIME = 1, WARMUP = 0 }
 [[neighbour]]
 name = "shop"
 target = "sqlite:./a"
+# Commits that wait would make its run late.
 settings = { UPDATE_PCT = "0" }
 [[neighbour]]
 name = "audit"

@@ -15,7 +15,7 @@ use slob_engine::Clues;
 
 /// Its clock may have been set since, and counts whole seconds.
 const SAME_START_S: f64 = 5.0;
-/// It begins to count when it has opened its files, which a slow disk holds up.
+/// A server begins to count when it has opened its files, which a slow disk holds up.
 const STARTING_S: f64 = 60.0;
 
 pub(crate) struct FirstProcess {
@@ -40,10 +40,14 @@ pub(crate) fn find(clues: &Clues) -> Result<FirstProcess, String> {
     if named.is_empty() {
         return Err(none_named(clues));
     }
-    let fits = |candidate: &&Candidate| {
-        clues.age_s.is_none_or(|age_s| (-SAME_START_S..=STARTING_S).contains(&(candidate.age_s - age_s)))
+    let older_by = |most_s: f64| -> Vec<&Candidate> {
+        let fits = |age_s: f64, own_s: f64| (-SAME_START_S..=most_s).contains(&(own_s - age_s));
+        named.iter().filter(|own| clues.age_s.is_none_or(|age_s| fits(age_s, own.age_s))).collect()
     };
-    let fitting: Vec<&Candidate> = named.iter().filter(fits).collect();
+    let mut fitting = older_by(SAME_START_S);
+    if fitting.is_empty() {
+        fitting = older_by(STARTING_S);
+    }
     if fitting.is_empty() {
         let (first, n, age_s) = (&named[0].name, named.len(), clues.age_s.unwrap_or_default());
         let are = if n == 1 { "one process is".to_owned() } else { format!("{n} processes are") };

@@ -9,7 +9,7 @@ use slob_testing::postgres::Version;
 use super::honest::{on_postgres, sqlite};
 use super::neighbours::{Burner, Neighbour, own_cpu_s};
 use super::{Case, Sort, edits, expect, latest, verdict};
-use crate::common::{postgres, skip_without_a_device};
+use crate::common::{is_full, postgres, skip_without_a_device};
 use crate::device::{fetched, read_bytes};
 
 pub(super) fn cases() -> Vec<Case> {
@@ -76,6 +76,10 @@ fn cached_beside_a_neighbour() -> Option<Result<(), String>> {
     let ((device, database), own) = (read_bytes(&record, 8192), fetched(&record));
     assert!(own * 2 < database, "the kernel fetched {own} bytes of {database} for the server's processes");
     let physical = verdict(&bench.folder, Question::Physical);
+    assert!(
+        !is_full() || device * 2 > database,
+        "the neighbour read too little: {device} bytes, {database} asked for"
+    );
     Some(expect(device * 2 > database && physical.answer == Grade::Bad, || {
         format!("{device} bytes of the device, {database} asked for: {}", physical.sentence())
     }))

@@ -182,11 +182,11 @@ type Runs = Vec<(&'static str, String)>;
 
 fn runs(place: &Place) -> Runs {
     let short = format!("{} --run-time 1", place.sound);
-    // A window of twice the time hardly ends late, which would be said first.
     let is_bad = |verdicts: &str| verdicts.contains("BAD: Complete?");
     let mut runs = vec![
         ("good", place.sound_run("good")),
         ("again", place.sound_run("again")),
+        // A window of two seconds hardly ends late, which would be said first.
         ("bad", place.judged_run("bad", &format!("{} --rate 1000000", place.sound), None, is_bad)),
     ];
     let throttle = match &place.bench {

@@ -17,7 +17,9 @@ use slob_testing::{children, send};
 
 use super::space::bytes_below;
 use super::{times, when_unlocked};
-use crate::common::{Bench, Called, Folder, Product, Random, Signal, kill, mariadb, postgres, read_json};
+use crate::common::{
+    Bench, Called, Folder, Product, Random, Signal, ended, kill, mariadb, postgres, read_json,
+};
 
 fn kill_within(child: Child, longest: Duration, random: &mut Random) {
     thread::sleep(Duration::from_micros(random.below(longest.as_micros() as u64)));
@@ -252,14 +254,18 @@ fn loading<S: TestServer>(bench: &Bench<S>) -> Child {
     let filled = "SELECT count(*) FROM pg_stat_progress_copy WHERE tuples_processed > 100";
     shown_within(3, || {
         let mut child = bench.folder.start(bench.load_line("--scale 256M 2"));
-        while bench.server.number(filled) < 2 && child.try_wait().unwrap().is_none() {
-            thread::sleep(Duration::from_millis(20));
+        let has_ended = until(|| {
+            let has_ended = child.try_wait().unwrap().is_some();
+            let both_load = || bench.server.number(filled) == 2;
+            ensure(has_ended || both_load(), || "two streams do not load two tables".to_owned())?;
+            Ok(has_ended)
+        });
+        if !has_ended {
+            return Ok(child);
         }
-        ensure(child.try_wait().unwrap().is_none(), || {
-            bench.folder.slob(format!("drop --target {} --yes", bench.target)).success();
-            "the load ended before two streams were seen to load two tables".to_owned()
-        })?;
-        Ok(child)
+        ended(child).success();
+        bench.folder.slob(format!("drop --target {} --yes", bench.target)).success();
+        Err("the load ended before two streams were seen to load two tables".to_owned())
     })
 }
 

@@ -22,7 +22,9 @@ use crate::common::{Called, Folder, is_full};
 fn when_unlocked(folder: &Folder, line: &str) -> Called {
     until(|| {
         let called = folder.slob(line);
-        let is_held = ["another program", "lock", "at work"].iter().any(|word| called.stderr.contains(word));
+        let is_held = ["another load or drop is at work", "a lock was held by", "holds a lock on our"]
+            .iter()
+            .any(|word| called.stderr.contains(word));
         assert!(called.code == 0 || is_held, "{}", called.all());
         ensure(called.code == 0, || called.stderr.clone()).map(|()| called)
     })

@@ -104,11 +104,12 @@ fn move_out(from: &Path, to: &Path) {
     symlink(to, from).unwrap();
 }
 
-/// The disk is filled under this load. A load that ends before is dropped and made again.
-fn filled_under(disk: &Disk, folder: &Folder, setup: &str, has_begun: impl Fn() -> bool) -> Child {
+/// The disk is filled under this load once its data have grown by so much. A load that ends before is dropped and made again.
+fn filled_under(disk: &Disk, folder: &Folder, setup: &str, (data, grown): (&Path, u64)) -> Child {
     shown_within(5, || {
+        let before = bytes_below(data);
         let mut child = folder.start(setup);
-        wait_until("the load begins", &has_begun);
+        wait_until("the load begins", || bytes_below(data) > before + grown);
         disk.fill_under(&child);
         ensure(!child.wait().unwrap().success(), || {
             disk.make_room();
@@ -128,7 +129,7 @@ fn a_load_onto_a_full_disk_goes_on_when_there_is_room() {
     let folder = Folder::new();
     let target = format!("sqlite:{}/d", disk.path().display());
     let setup = format!("setup --target {target} --scale 128M --scan-table-sz 64 2");
-    let child = filled_under(&disk, &folder, &setup, || bytes_below(&disk.path().join("d")) > 4_000_000);
+    let child = filled_under(&disk, &folder, &setup, (&disk.path().join("d"), 4_000_000));
     assert_failed(child, FULL);
     disk.make_room();
     folder.slob(&setup).success();
@@ -158,7 +159,7 @@ fn a_record_that_finds_no_room_is_not_taken_for_one() {
     let folder = Folder::loaded(1, "8M");
     let results = disk.path().join("runs").display().to_string();
     // However long the disk takes to fill, the run ends after it.
-    folder.script("wait", "#!/bin/sh\nuntil [ -e full ]; do sleep .02; done\n");
+    folder.script("wait", "#!/bin/sh\nuntil [ -e full ] || [ ! -e wait ]; do sleep .02; done\n");
     let run = format!("run 1 --results-dir {results} --run-time 2 --external-script ./wait");
     let child = folder.start(&run);
     wait_until("the run begins", || Path::new(&results).is_dir());
@@ -267,8 +268,7 @@ fn a_load_into_a_full_data_folder_of_mariadb_resumes() {
     move_out(&folder, &moved);
     bench.server.restart();
     let setup = format!("setup --target {} --scale 64M --scan-table-sz 64 2", bench.target);
-    let before = bytes_below(&moved);
-    let child = filled_under(&disk, &bench.folder, &setup, || bytes_below(&moved) > before + 8_000_000);
+    let child = filled_under(&disk, &bench.folder, &setup, (&moved, 8_000_000));
     assert_failed(child, FULL);
     disk.make_room();
     bench.server.power_off();
