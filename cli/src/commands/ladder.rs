@@ -218,7 +218,9 @@ impl Climb<'_> {
     fn check(&mut self) -> Result<(), Failure> {
         self.done += 1;
         match self.stop.load(Ordering::Relaxed) {
-            true => Err(Failure::interrupted("the ladder was interrupted; of its runs the records are kept")),
+            true => {
+                Err(Failure::interrupted("the ladder was interrupted: the same command measures it again"))
+            }
             false => Ok(()),
         }
     }

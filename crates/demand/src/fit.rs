@@ -98,9 +98,12 @@ impl FitLine {
         self.percent.is_some_and(|percent| percent.abs() <= TOLERANCE_PERCENT)
     }
 
+    fn planned_percent(&self) -> Option<f64> {
+        Some(100.0 * (self.planned? / self.demanded - 1.0))
+    }
+
     pub(crate) fn planned_beyond(&self) -> bool {
-        let off = |planned: f64| 100.0 * (planned / self.demanded - 1.0).abs();
-        self.planned.is_some_and(|planned| off(planned) > TOLERANCE_PERCENT)
+        self.planned_percent().is_some_and(|percent| percent.abs() > TOLERANCE_PERCENT)
     }
 
     /// Deviation beyond the tolerance, as a logarithm: twice as much is as far off as half. Where two figures contradict each
@@ -138,6 +141,12 @@ impl Fit {
             (false, true) => false,
             _ => self.badness() <= earlier.badness() + NEAR,
         }
+    }
+
+    /// How far what the test asks for is from the demand. A run that did not keep its rate, or had few commits, does not show it.
+    pub fn asked_percent(&self, line: &FitLine) -> Option<f64> {
+        let shows_it = self.kept_percent >= 100.0 * KEPT && !line.by_chance;
+        if shows_it { line.percent } else { line.planned_percent() }
     }
 
     pub fn missed(&self) -> impl Iterator<Item = &FitLine> {
@@ -221,7 +230,8 @@ pub(crate) fn why(
     let parameters = &planned.parameters;
     if let Some(measured) = measured.filter(|_| percent < 0.0) {
         let kept = kept(planned, measured);
-        if kept < KEPT {
+        let planned_percent = line.planned_percent().unwrap_or_default();
+        if kept < KEPT && 100.0 * (kept - 1.0) <= planned_percent {
             return Some(format!(
                 "the target kept {:.1} % of the rate: {:.0} of {} operations/s",
                 100.0 * kept,
@@ -338,7 +348,8 @@ fn too_few(line: &FitLine, demand: &Demand, planned: &Planned, measured: &Measur
     let chance = 200.0 / commits.max(1.0).sqrt();
     let comes_of_them = (line.percent? - off).abs() <= TOLERANCE_PERCENT;
     (off.abs() > 1.0 && off.abs() <= chance && comes_of_them).then(|| {
-        format!("the run had {commits:.0} commits only, and chance makes {chance:.0} % of so few: take longer runs (--calibration)")
+        let commits = if commits.round() == 1.0 { "1 commit".to_owned() } else { format!("{commits:.0} commits") };
+        format!("the run had {commits} only, and chance makes {chance:.0} % of so few: take longer runs (--calibration)")
     })
 }
 

@@ -31,6 +31,9 @@ pub struct Basis {
     pub production_cached: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_load_us: Option<f64>,
+    /// Low load has no such latency: it is the shortest run's at 1x.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub low_load_is_at_one: bool,
     /// Coefficient of variation of the runs at 1x; 0 without repeats.
     pub noise_percent: f64,
 }
@@ -66,8 +69,9 @@ impl HeadroomLimit {
             let production_us = production.get(figure).filter(|us| *us > 0.0);
             let repeats: Vec<f64> = at_one.iter().filter_map(|step| step.latency(column)).collect();
             let low_load = low_load.filter(|step| step.not_counted.is_none());
-            let low_load_us =
-                low_load.and_then(|step| step.latency(column)).or_else(|| summary::minimum(&repeats));
+            let low_load_us = low_load.and_then(|step| step.latency(column));
+            let shortest_us = summary::minimum(&repeats).filter(|_| low_load_us.is_none());
+            let (low_load_us, low_load_is_at_one) = (low_load_us.or(shortest_us), shortest_us.is_some());
             let is_read = figure == Figure::ReadUs;
             let production_cached = is_read && production_us.is_some_and(is_page_cache);
             let counts = production_us.filter(|_| !production_cached);
@@ -77,7 +81,9 @@ impl HeadroomLimit {
             let us = counts.into_iter().chain(low_load_us).chain(least).reduce(f64::max)?;
             let us = us * LATENCY_FACTOR.value;
             let noise = summary::coefficient_of_variation(&repeats).unwrap_or(0.0);
-            let basis = Basis { production_us, production_cached, low_load_us, noise_percent: 100.0 * noise };
+            let noise_percent = 100.0 * noise;
+            let basis =
+                Basis { production_us, production_cached, low_load_us, low_load_is_at_one, noise_percent };
             let (name, column) = (name.to_owned(), column.to_owned());
             Some(Self { name, column, response_column: None, us, basis: Some(basis) })
         };
@@ -86,7 +92,8 @@ impl HeadroomLimit {
 
     pub fn words(&self) -> String {
         let Some(basis) = &self.basis else { return self.name.clone() };
-        let Basis { production_us, production_cached, low_load_us, noise_percent } = *basis;
+        let Basis { production_us, production_cached, low_load_us, low_load_is_at_one, noise_percent } =
+            *basis;
         let own = low_load_us.unwrap_or_default();
         let production = production_us.filter(|us| !production_cached && *us >= own);
         let origin = match production {
@@ -94,7 +101,10 @@ impl HeadroomLimit {
             None if own * LATENCY_FACTOR.value < self.us => {
                 format!("the {} us of flash: caches are quicker", plain_number(FLASH_READ.value))
             }
-            None => format!("this platform's {} at low load", duration_us(own)),
+            None => {
+                let load = if low_load_is_at_one { "at 1 time the demand" } else { "at low load" };
+                format!("this platform's {} {load}", duration_us(own))
+            }
         };
         let noise = match noise_percent {
             0.0 => String::new(),

@@ -6,14 +6,14 @@ use itertools::Itertools;
 use serde::Serialize;
 use slob_demand::{
     Break, Bucket, Environment, Figure, Fit, FitLine, HeadroomLimit, HeadroomResult, HeadroomStep,
-    NotCounted, times,
+    NotCounted, TOLERANCE_PERCENT, times,
 };
 use slob_spec::Amount;
 
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, with_unit};
 use slob_facts::format::{Percent, duration_us, fixed, or_absent, percent, plural, significant};
 use slob_facts::thresholds::LOAD_MADE;
-use slob_facts::{CARRIED, Grade, Judged};
+use slob_facts::{CARRIED, Grade, Judged, Question};
 use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, known};
 use slob_page::layout::{Section, View, lead};
 use slob_page::{Answer, Outcome};
@@ -73,6 +73,21 @@ pub(super) fn of_profiled<'a>(bad: impl IntoIterator<Item = &'a Judged>) -> impl
     questions.map(|question| format!("; {} of the profiled run is BAD", question.title()))
 }
 
+/// A headline names what is known of the steps that count.
+fn of_steps(counted: &[&HeadroomStep]) -> [Option<String>; 2] {
+    let of = plural(counted.len() as u64, "step");
+    let number =
+        |is_it: fn(&&&HeadroomStep) -> bool| Some(counted.iter().filter(is_it).count()).filter(|n| *n > 0);
+    let spoiled = number(|step| step.spoiled.is_some());
+    let cached = number(|step| {
+        step.verdicts.iter().any(|bad| bad.question == Question::Physical && bad.answer == Grade::Bad)
+    });
+    [
+        spoiled.map(|n| format!("; others spoiled {n} of {of}")),
+        cached.map(|n| format!("; Physical? of {n} of {of} is BAD")),
+    ]
+}
+
 impl PlanView {
     pub(super) fn ends(&self, measured: Option<&Environment>) -> [(&'static str, Option<String>); 2] {
         let joined = |parts: [Option<String>; 2], by| parts.into_iter().flatten().join(by);
@@ -82,9 +97,8 @@ impl PlanView {
     }
 
     pub(super) fn shortfall(&self) -> Option<String> {
-        let short = self.fit.lines.iter().filter(|line| line.must && !line.is_met());
-        let mut parts = short.filter_map(|line| {
-            let percent = line.percent.filter(|percent| *percent < 0.0)?;
+        let mut parts = self.fit.lines.iter().filter(|line| line.must).filter_map(|line| {
+            let percent = self.fit.asked_percent(line).filter(|percent| *percent < -TOLERANCE_PERCENT)?;
             let decimals = if percent > -99.0 { 0 } else { 1 };
             Some(format!("{} {} % below", line.what.words(), fixed(-percent, decimals)))
         });
@@ -153,10 +167,8 @@ impl Headroom {
     }
 
     fn provisos(&self) -> String {
-        let spoiled = self.counted().filter(|step| step.spoiled.is_some()).count();
-        let of = plural(self.counted().count() as u64, "step");
-        let spoiled = (spoiled > 0).then(|| format!("; others spoiled {spoiled} of {of}"));
-        spoiled.into_iter().chain(of_profiled(&self.plan.demand.bad)).collect()
+        let of_steps = of_steps(&self.counted().collect::<Vec<_>>());
+        of_steps.into_iter().flatten().chain(of_profiled(&self.plan.demand.bad)).collect()
     }
 
     fn broken(&self) -> Option<(&HeadroomStep, &Break)> {
@@ -524,6 +536,26 @@ mod tests {
         assert!(not_made(&other, None).unwrap().contains("physical reads 213.0 % above"));
         let near = fit(100.0, [(Aim::LogicalReads, -12.0), (Aim::PhysicalReads, 9.0)]);
         assert_eq!(not_made(&near, Some(4.0)), None);
+    }
+
+    /// 'Mind that the test asks for less' was said of a platform that was too slow for what was asked.
+    #[test]
+    fn a_slow_platform_is_asked_for_the_whole_demand() {
+        let mut slow = fit(10.0, [(Aim::PhysicalReads, -89.0)]);
+        slow.lines[0].planned = Some(100.0);
+        assert_eq!(slow.asked_percent(&slow.lines[0]), Some(0.0));
+        slow.kept_percent = 100.0;
+        assert_eq!(slow.asked_percent(&slow.lines[0]), Some(-89.0));
+    }
+
+    /// 'Carries 1x' was said without a word on reads that the page cache of the platform served.
+    #[test]
+    fn counted_steps_with_cached_reads_are_named() {
+        let (question, answer) = (Question::Physical, Grade::Bad);
+        let bad = Judged { question, answer, cause: String::new(), sentence: String::new() };
+        let cached = HeadroomStep { verdicts: vec![bad], ..HeadroomStep::default() };
+        let said = of_steps(&[&cached, &HeadroomStep::default()]);
+        assert_eq!(said, [None, Some("; Physical? of 1 of 2 steps is BAD".to_owned())]);
     }
 
     /// A platform that is too slow for the rate was 'not known', and was left out of every comparison.

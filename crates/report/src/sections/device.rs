@@ -360,11 +360,15 @@ fn costs(page: &mut Page, figures: &Run<'_>, sync: Option<Step<'_>>) {
     }
     let of_device = sync.and_then(|(_, sync)| sync.cpu_us_per_op);
     if let Some((database, device)) = figure::DB_CPU_US_PER_PHYSICAL_READ.of(figures).zip(of_device) {
+        let why = match database > device {
+            true => {
+                "the difference pays for the buffer cache, the SQL, and everything else that is done with a block"
+            }
+            false => "the two were not measured beside the same other work",
+        };
+        let [database, device] = [database, device].map(significant);
         page.paragraph(&format!(
-            "CPU: {} us for a read through the database, {} us without: the difference pays for the buffer cache, the \
-             SQL, and everything else that is done with a block.",
-            significant(database),
-            significant(device)
+            "CPU: {database} us for a read through the database, {device} us without: {why}."
         ));
     }
     if !figures.record.workload.update_pct.is_zero() {
