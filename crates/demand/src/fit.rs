@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_with::skip_serializing_none;
+use slob_facts::format::plural;
 
 use crate::demand::Demand;
 use crate::figure::{Figure, Figures, READS, WRITES};
@@ -348,7 +349,7 @@ fn too_few(line: &FitLine, demand: &Demand, planned: &Planned, measured: &Measur
     let chance = 200.0 / commits.max(1.0).sqrt();
     let comes_of_them = (line.percent? - off).abs() <= TOLERANCE_PERCENT;
     (off.abs() > 1.0 && off.abs() <= chance && comes_of_them).then(|| {
-        let commits = if commits.round() == 1.0 { "1 commit".to_owned() } else { format!("{commits:.0} commits") };
+        let commits = plural(commits.round() as u64, "commit");
         format!("the run had {commits} only, and chance makes {chance:.0} % of so few: take longer runs (--calibration)")
     })
 }

@@ -80,12 +80,8 @@ impl HeadroomStep {
     pub fn of(record: &Record, factor: f64, count_cached: bool) -> Option<Self> {
         let point = CurvePoint::of(record, false)?;
         let rate = mean_rate(record).unwrap_or(0) as u32;
-        let verdicts = verdicts(record);
-        let is_cached = verdicts
-            .iter()
-            .any(|verdict| verdict.question == Question::Physical && verdict.answer == Grade::Bad);
         let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_missed());
-        Some(Self {
+        let step = Self {
             factor,
             run: record.id.clone(),
             rate,
@@ -97,12 +93,14 @@ impl HeadroomStep {
             leads: point.leads,
             histograms: runs::histograms(record),
             broke: None,
-            spoiled: spoiled_by_others(record, &verdicts),
-            not_counted: (is_cached && !count_cached).then_some(NotCounted::Cached),
+            spoiled: spoiled_by_others(record, &verdicts(record)),
+            not_counted: None,
             bottleneck: Some(point.bottleneck),
             reason: point.reason,
             verdicts: point.verdicts,
-        })
+        };
+        let not_counted = (step.is_cached() && !count_cached).then_some(NotCounted::Cached);
+        Some(Self { not_counted, ..step })
     }
 
     pub fn latency(&self, column: &str) -> Option<f64> {
@@ -124,6 +122,11 @@ impl HeadroomStep {
             (None, None) => "held".to_owned(),
         };
         if self.spoiled.is_some() { format!("{outcome} (spoiled by others)") } else { outcome }
+    }
+
+    /// True also if `--count-cached` counts it.
+    pub fn is_cached(&self) -> bool {
+        self.verdicts.iter().any(|bad| bad.question == Question::Physical && bad.answer == Grade::Bad)
     }
 
     pub fn why_cached(&self) -> Option<String> {

@@ -13,7 +13,7 @@ use slob_spec::Amount;
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, with_unit};
 use slob_facts::format::{Percent, duration_us, fixed, or_absent, percent, plural, significant};
 use slob_facts::thresholds::LOAD_MADE;
-use slob_facts::{CARRIED, Grade, Judged, Question};
+use slob_facts::{CARRIED, Grade, Judged};
 use slob_page::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, known};
 use slob_page::layout::{Section, View, lead};
 use slob_page::{Answer, Outcome};
@@ -79,9 +79,7 @@ fn of_steps(counted: &[&HeadroomStep]) -> [Option<String>; 2] {
     let number =
         |is_it: fn(&&&HeadroomStep) -> bool| Some(counted.iter().filter(is_it).count()).filter(|n| *n > 0);
     let spoiled = number(|step| step.spoiled.is_some());
-    let cached = number(|step| {
-        step.verdicts.iter().any(|bad| bad.question == Question::Physical && bad.answer == Grade::Bad)
-    });
+    let cached = number(|step| step.is_cached());
     [
         spoiled.map(|n| format!("; others spoiled {n} of {of}")),
         cached.map(|n| format!("; Physical? of {n} of {of} is BAD")),
@@ -503,6 +501,7 @@ fn latency_chart(headroom: &Headroom) -> Chart {
 #[cfg(test)]
 mod tests {
     use slob_demand::Aim;
+    use slob_facts::Question;
 
     use super::*;
 
