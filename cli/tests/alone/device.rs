@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::alone;
 use crate::common::{Folder, Throttle, mariadb, postgres, read_json, skip_without_a_device};
+use crate::{alone, alone_on_the_device};
 use slob_testing::evidence::shows;
 use slob_testing::postgres::Version;
 use slob_testing::skipped;
@@ -114,7 +114,7 @@ fn are_called_physical(folder: &Folder, flags: &str, block: u64) {
 /// A volume with burst credits, made of a throttle whose limit falls. `docs/evidence.md` has more of them.
 #[test]
 fn a_throttle_that_tightens_is_a_cliff_of_burst_credits() {
-    let _alone = alone();
+    let _alone = alone_on_the_device();
     let folder = Folder::new();
     // Other programs that come at that moment hide it.
     shown_within(6, || {

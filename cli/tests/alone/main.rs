@@ -13,9 +13,29 @@ mod truth;
 mod ways;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    // Another test's failure is no reason to fail.
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+static CPUS: Mutex<()> = Mutex::new(());
+static DEVICE: Mutex<()> = Mutex::new(());
+
+/// Another test's failure is no reason to fail.
+fn held(part: &'static Mutex<()>) -> MutexGuard<'static, ()> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tests that need a part of the machine run beside each other, if they begin first.
+fn alone() -> [MutexGuard<'static, ()>; 2] {
+    thread::sleep(Duration::from_millis(200));
+    [&DEVICE, &CPUS].map(held)
+}
+
+/// For work in memory.
+fn alone_on_the_cpus() -> MutexGuard<'static, ()> {
+    held(&CPUS)
+}
+
+/// For few reads.
+fn alone_on_the_device() -> MutexGuard<'static, ()> {
+    held(&DEVICE)
 }

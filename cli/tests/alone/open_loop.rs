@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::alone;
+use crate::alone_on_the_cpus;
 use crate::common::Folder;
 use slob_testing::tries::{Seen, ensure, shown_within};
 
@@ -40,7 +40,7 @@ fn mean_ns(record: &Value, kind: &str, from: usize, to: usize) -> f64 {
 /// Other work may take away the half that is not needed: hence the tries.
 #[test]
 fn half_of_the_capacity_is_held_within_one_percent() {
-    let _alone = alone();
+    let _alone = alone_on_the_cpus();
     let folder = folder();
     shown_within(5, || {
         let rate = (capacity(&folder) / 2.0).round();
@@ -83,7 +83,7 @@ fn waits_show_in_responses_only(record: &Value, due: f64) -> Seen {
 /// Other work on the machine makes single operations slower too: hence three tries.
 #[test]
 fn at_twice_the_capacity_responses_wait_and_the_run_ends_on_time() {
-    let _alone = alone();
+    let _alone = alone_on_the_cpus();
     let folder = folder();
     for arrivals in ["steady", "poisson"] {
         shown_within(3, || {

@@ -7,10 +7,10 @@ use slob_testing::evidence::shows;
 /// The limit falls by 20 and 10 % after 24 of 48 runs.
 #[test]
 fn a_disk_that_becomes_slower_is_found_to_the_run() {
-    let _alone = alone();
     if !is_full() {
         return;
     }
+    let _alone = alone();
     for slower in [800, 900] {
         let folder = Folder::loaded(1, "64M");
         let measure = |reads_per_s| -> Result<(), String> {

@@ -63,7 +63,8 @@ fn a_probe_says_with_which_probe_later_runs_are_compared() {
 #[test]
 fn a_demo_elsewhere_is_reported_from_there() {
     let folder = Folder::new();
-    let said = folder.slob("demo --run-time 1 --plain --results-dir 'my results'").success();
+    let demo = "demo --run-time 1 --plain --results-dir 'my results'";
+    let said = folder.slob_with_env(demo, &[("SLOB_WARMUP", "0")]).success();
     let report = offered(&said.stderr, "slob report").to_owned();
     let report = report.as_str();
     let full = shell(&folder, report).success().stdout;

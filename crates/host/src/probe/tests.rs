@@ -133,7 +133,12 @@ fn reads_until_the_cliff_have_a_rate_for_each_second() {
                 .is_some_and(|ceiling| ceiling == result.steps[1].figures.as_ref().unwrap().iops)
         );
     }
-    plan.until_cliff_s = Some(3600.0);
+}
+
+#[test]
+fn a_stop_keeps_the_reads_until_the_cliff() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = ProbePlan { until_cliff_s: Some(3600.0), sync_sessions: vec![], ..plan(dir.path()) };
     let stop = AtomicBool::new(false);
     let mut at_sample = |event: ProbeEvent| {
         stop.store(matches!(event, ProbeEvent::Sampled { second: 1.., .. }), Ordering::Relaxed);
