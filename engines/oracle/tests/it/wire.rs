@@ -21,18 +21,16 @@ use slob_method::{Batch, Op, RowState, RowView, Table};
 use slob_spec::{RedoStress, StatisticsType};
 use slob_testing::oracle::Oracle;
 use slob_testing::tries::{ensure, until};
-use slob_testing::work::{
-    self, FIRST, LOAD, RUN, assert_says, batch, executed, load_schema, passes_the_contract_suite, schema,
-};
+use slob_testing::work::{self, FIRST, LOAD, RUN, assert_says, batch, executed, load_schema, schema};
 use slob_testing::{is_full, skipped};
 
-struct Bed {
-    oracle: Oracle,
+pub(crate) struct Bed {
+    pub(crate) oracle: Oracle,
     passwords: tempfile::TempDir,
 }
 
 impl Bed {
-    fn start(description: &str) -> Option<Self> {
+    pub(crate) fn start(description: &str) -> Option<Self> {
         Oracle::start_or_skip(description).map(Self::of)
     }
 
@@ -46,7 +44,11 @@ impl Bed {
         OpenSpec::new(target.parse().unwrap(), Purpose::Load, work::options(&KIND, &flags))
     }
 
-    fn open_with(&self, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
+    pub(crate) fn open_with(
+        &self,
+        target: &str,
+        flags: &[(&str, &str)],
+    ) -> Result<Box<dyn Engine>, EngineError> {
         (KIND.open)(&self.spec(target, flags))
     }
 
@@ -79,16 +81,6 @@ fn error_of(session: &mut dyn Session, batch: &Batch) -> (EngineError, usize) {
     let mut outcome = Outcome::new();
     let error = session.execute(batch, None, &mut outcome).unwrap_err();
     (error, outcome.ops().len())
-}
-
-#[rstest]
-#[case("19c")]
-#[case("23ai")]
-fn the_engine_passes_the_contract_suite(#[case] description: &str) {
-    let Some(bed) = Bed::start(description) else { return };
-    let open = || bed.open_with(&bed.oracle.target(), &[]);
-    passes_the_contract_suite(&open);
-    assert!(open().unwrap().schemas().unwrap().is_empty());
 }
 
 /// Everything that a user does with a database, on each kind of server.
