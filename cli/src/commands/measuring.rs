@@ -29,6 +29,8 @@ pub(super) struct Extras<'a> {
     pub(super) key: Option<&'a SigningKey>,
     pub(super) coordinator: Option<&'a dyn Coordinator>,
     pub(super) look: Option<Look>,
+    /// A record that can't be saved goes to stdout.
+    pub(super) prints_json: bool,
 }
 
 pub(super) fn measure_spec(
@@ -58,6 +60,10 @@ pub(super) fn measure_spec(
     }
     // Views can be made again from the record.
     let folder = directory.publish(&mut record, extras.key).map_err(|error| {
+        if extras.prints_json {
+            let printed = output::json("the record", &record).and_then(|json| output::print(&json));
+            printed.unwrap_or_else(|failure| say!("{}", failure.text()));
+        }
         say!("{}\n{}", text_report(&record, output::width()).trim_end(), compact_summary(&record, output::width()).trim_end());
         failed!(
             "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \

@@ -345,7 +345,12 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
         strict: args.strict,
         required,
         figures: served.as_ref().map(|(_, figures)| figures.clone()),
-        extras: Extras { journal: args.durability.as_deref(), key: key.as_ref(), ..Extras::default() },
+        extras: Extras {
+            journal: args.durability.as_deref(),
+            key: key.as_ref(),
+            prints_json: args.json,
+            ..Extras::default()
+        },
     };
     if let Some(times) = args.repeat {
         return repeated(&settings, times, &watch, &stop);

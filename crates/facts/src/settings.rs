@@ -59,9 +59,11 @@ impl DifferingSetting {
         }
     }
 
-    /// Warns of different work, or of different statements for the same.
+    /// Warns of different work, of different statements for the same, and of limits.
     pub fn warning(&self, names: &[&str]) -> Option<String> {
-        let known: Option<Vec<&String>> = self.values.iter().map(Option::as_ref).collect();
+        let unlimited = (self.of == LIMITS).then_some(NO_LIMIT);
+        let known: Option<Vec<&str>> =
+            self.values.iter().map(|value| value.as_deref().or(unlimited)).collect();
         let known = known?;
         let of_each = || names.iter().zip(&known).map(|(name, value)| format!("{name} {value}")).join(", ");
         match (self.name.as_str(), known.as_slice()) {
@@ -74,7 +76,9 @@ impl DifferingSetting {
                  repeat all with LOOP=statement.",
                 of_each()
             )),
-            (PRODUCT | "SCALE", _) => Some(format!("Mind the different {}: {}.", self.name, of_each())),
+            (name, _) if self.of == LIMITS || [PRODUCT, "SCALE"].contains(&name) => {
+                Some(format!("Mind the different {name}: {}.", of_each()))
+            }
             _ => None,
         }
     }

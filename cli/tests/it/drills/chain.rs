@@ -76,7 +76,7 @@ const RUNS: &[Station] = &[
         &["can't be compared", "Physical? of second is BAD"],
         &["faster than", "slower than"],
     ),
-    asks("diff {good} {limited}", 0, &["slower than first", "{limit}"]),
+    asks("diff {good} {limited}", 0, &["slower than first", "Mind the different {limit}: "]),
     never("diff {good} {again}", 0, &[], &["{limit}"]),
     asks("gate {good} --require 'operations_per_s > 1'", 0, &["PASSED"]),
     asks("gate {bad} --require 'operations_per_s > 1'", 4, &["NOT KNOWN", MISSED_OF]),

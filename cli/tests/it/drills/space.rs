@@ -9,6 +9,7 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use slob_testing::jobs::TestServer as _;
@@ -161,12 +162,14 @@ fn a_record_that_finds_no_room_is_not_taken_for_one() {
     // However long the disk takes to fill, the run ends after it.
     folder.script("wait", "#!/bin/sh\nuntil [ -e full ] || [ ! -e wait ]; do sleep .02; done\n");
     let run = format!("run 1 --results-dir {results} --run-time 2 --external-script ./wait");
-    let child = folder.start(&run);
+    let child = folder.start(format!("{run} --json"));
     wait_until("the run begins", || Path::new(&results).is_dir());
     disk.fill();
     folder.write("full", "");
     // The message has the figures, since they can't be kept.
-    assert_failed(child, FULL).fails(3, &["Complete?"]);
+    let printed = assert_failed(child, FULL).fails(3, &["Complete?"]).stdout;
+    let record: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(record["status"]["state"], "completed");
     let listed = |word: &str| {
         let text = folder.slob(format!("list --json --results-dir {results}")).success().stdout;
         text.matches(word).count()

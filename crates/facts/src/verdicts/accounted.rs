@@ -463,21 +463,23 @@ pub(super) fn unwritten_bytes(record: &Record) -> f64 {
 fn own_pairs(record: &Record) -> Vec<Pair> {
     let kinds = ("operations by kind", total_operations(record));
     let mut pairs = Vec::new();
+    // Each of a session's times is cut to whole microseconds.
+    let cut_us = |times: usize| (times * record.sessions.len()) as f64;
     if let Some(db_time_s) = db_time_s(record) {
         let by_session = saturating_sum(record.sessions.iter().map(SessionRecord::operations));
         pairs.push(Pair::new(Rule::Equal, ("operations by session", by_session), kinds));
         let busy = ("us of all sessions", (db_time_s * 1e6) as u64);
         let durations = ("us of all operations", all_operations(record).sum() / 1000);
-        // Each session's time is cut to whole microseconds.
-        pairs.push(Pair::new(Rule::Equal, busy, durations).with_slack(record.sessions.len() as f64));
+        pairs.push(Pair::new(Rule::Equal, busy, durations).with_slack(cut_us(1)));
     }
     // Little's law: throughput times the mean of response and think time is the number of sessions.
     if let Some(time) = SessionsTime::of(record) {
         let all = ("us of all sessions in the window", time.window_us);
         let spent = ("us in responses and think time", time.responses_us.saturating_add(time.idle_us));
         let counted = ("us in operations and waiting", time.busy_and_waiting_us);
-        pairs.push(Pair::new(Rule::Equal, all, spent));
-        pairs.push(Pair::new(Rule::Equal, counted, ("us in responses", time.responses_us)));
+        let responses = ("us in responses", time.responses_us);
+        pairs.push(Pair::new(Rule::Equal, all, spent).with_slack(cut_us(3)));
+        pairs.push(Pair::new(Rule::Equal, counted, responses).with_slack(cut_us(3)));
     }
     if let Some((within, touching)) = operations_within_and_touching(record) {
         let inner = ("operations of the seconds within the window", within);

@@ -8,7 +8,7 @@ use slob_record::{
     UntilSteady, Verification, Window,
 };
 use slob_spec::ArrivalProcess;
-use slob_stats::Series;
+use slob_stats::{Histogram, Series};
 
 use super::*;
 use crate::figure;
@@ -572,6 +572,29 @@ mod accounted {
 
     fn select(record: &mut Record) -> &mut slob_record::KindRecord {
         record.operations.get_mut(&OpKind::Select).unwrap()
+    }
+
+    /// Whole microseconds made 97 us of 98.7.
+    #[test]
+    fn cut_times_of_sessions_are_no_difference_in_a_run_of_microseconds() {
+        let mut record = records::crowded_run();
+        record.sessions.truncate(1);
+        record.workload.schemas = "1".parse().unwrap();
+        record.workload.threads_per_schema = "1".parse().unwrap();
+        record.window.as_mut().unwrap().seconds = 99.9e-6;
+        let mut response = Histogram::new();
+        response.record(98_700);
+        select(&mut record).response = response;
+        let session = &mut record.sessions[0];
+        (session.busy_us, session.waiting_us) = (13, Some(84));
+        (session.unfinished_us, session.idle_us) = (Some(0), Some(0));
+        let wrong = |record: &Record| {
+            let of_time = |pair: &Pair| pair.right.0.contains("us in responses") && !pair.agrees();
+            counter_pairs(record).into_iter().filter(of_time).count()
+        };
+        assert_eq!(wrong(&record), 0);
+        record.sessions[0].waiting_us = Some(64);
+        assert_eq!(wrong(&record), 1);
     }
 
     /// A run of 2,506 reads without operations under way at its edges, for which the kernel fetched `more` bytes.
