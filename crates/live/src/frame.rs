@@ -411,10 +411,12 @@ pub(crate) struct Panel {
 impl Panel {
     pub(crate) fn draw(&self, look: Look, frame: &mut Frame<'_>, area: Rect) {
         let bold = Style::new().add_modifier(Modifier::BOLD);
+        // Two corners, and a blank on each side of both.
+        let now = self.now_within(usize::from(area.width).saturating_sub(self.title.chars().count() + 6));
         let block = look
             .block()
             .title_top(Line::from(format!(" {} ", self.title)).left_aligned())
-            .title_top(Line::styled(format!(" {} ", self.now), bold).right_aligned())
+            .title_top(Line::styled(format!(" {now} "), bold).right_aligned())
             .title_bottom(Line::styled(format!(" {} ", self.foot), look.dim()).right_aligned());
         let inner = block.inner(area);
         frame.render_widget(block, area);
@@ -429,11 +431,20 @@ impl Panel {
         }
     }
 
+    /// The first figure alone, where there is no room for the others.
+    fn now_within(&self, width: usize) -> &str {
+        match self.now.split_once(", ") {
+            Some((first, _)) if self.now.chars().count() > width => first,
+            _ => &self.now,
+        }
+    }
+
     pub(crate) fn draw_line(&self, look: Look, frame: &mut Frame<'_>, area: Rect) {
         let widths = [Constraint::Length(11), Constraint::Length(15), Constraint::Fill(1)];
         let [title, now, chart] = Layout::horizontal(widths).areas(area);
         frame.render_widget(Paragraph::new(self.title.as_str()), title);
-        frame.render_widget(Paragraph::new(format!("{} ", self.now)).right_aligned(), now);
+        let newest = self.now_within(usize::from(now.width).saturating_sub(1));
+        frame.render_widget(Paragraph::new(format!("{newest} ")).right_aligned(), now);
         if let Some(curve) = self.curves.first() {
             curve.draw(look, frame, chart);
         }

@@ -33,6 +33,18 @@ fn a_small_terminal() {
     assert_snapshot!(screen(&fixture::state(40, |_, second| second), PLAIN, 40, 10));
 }
 
+/// Of 60 columns, two durations left none to the name of the first.
+#[test]
+fn a_figure_keeps_its_name_beside_responses() {
+    let late = |second: Second| Second { response_p99_us: Some(31_300.0), ..second };
+    let state = fixture::state(40, |_, second| late(second));
+    for (width, has_responses) in [(60, false), (200, true)] {
+        let shown = screen(&state, PLAIN, width, 18).to_string();
+        assert!(shown.contains(" p99 latency "), "{shown}");
+        assert_eq!(shown.contains(", response 31.3 ms"), has_responses, "{shown}");
+    }
+}
+
 #[test]
 fn what_is_not_known_is_absent() {
     let unknown = |second: Second| Second {
