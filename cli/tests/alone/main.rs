@@ -1,4 +1,5 @@
-//! Tests that need the machine for themselves. Cargo runs one test binary after the other, and here one test waits for the other.
+//! Tests that need the machine, or a part of it, for themselves. Cargo runs one test binary after the other, and here tests wait
+//! for each other.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]
