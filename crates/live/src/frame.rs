@@ -211,6 +211,7 @@ fn panel(state: &RunState, title: &str, figure: Figure, show: fn(f64) -> String,
     Panel {
         title: title.to_owned(),
         now: or_absent(state.now().and_then(figure), show),
+        more: None,
         foot: foot(state, figure, show),
         curves: vec![Curve { name: "", colour, values, top: None }],
     }
@@ -235,9 +236,7 @@ fn foot(state: &RunState, figure: Figure, show: fn(f64) -> String) -> String {
 fn latency(state: &RunState) -> Panel {
     let mut panel = panel(state, "p99 latency", |second| second.p99_us, duration_us, Color::Yellow);
     let response = state.now().and_then(|now| now.response_p99_us);
-    if let Some(us) = response {
-        panel.now += &format!(", response {}", duration_us(us));
-    }
+    panel.more = response.map(|us| format!("response {}", duration_us(us)));
     panel
 }
 
@@ -251,7 +250,8 @@ fn cpu(state: &RunState) -> Panel {
     let cpus = state.now().and_then(|now| now.db_cpus);
     Panel {
         title: "CPU %".to_owned(),
-        now: format!("{}, DB {}", now(host), now(database)),
+        now: now(host),
+        more: Some(format!("DB {}", now(database))),
         foot: match cpus {
             Some(cpus) => format!("the database has {} CPUs", fixed(cpus, 2)),
             None => "not known".to_owned(),
@@ -261,9 +261,8 @@ fn cpu(state: &RunState) -> Panel {
 }
 
 fn device_busy(state: &RunState, mut panel: Panel) -> Panel {
-    if let Some(busy) = state.now().and_then(|now| now.device_busy_percent) {
-        panel.now += &format!(", {} % busy", percent(busy));
-    }
+    let busy = state.now().and_then(|now| now.device_busy_percent);
+    panel.more = busy.map(|busy| format!("{} % busy", percent(busy)));
     panel
 }
 
@@ -321,6 +320,7 @@ fn rates(state: &LoadState) -> Panel {
     Panel {
         title: "MB/s".to_owned(),
         now: show(state.mb_per_s.back().copied()),
+        more: None,
         foot: format!("mean {mean}, {all} MB in all"),
         curves: vec![Curve { name: "", colour: Color::Green, values, top: None }],
     }
@@ -404,6 +404,8 @@ pub(crate) struct Curve {
 pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) now: String,
+    /// Beside it, where there is room.
+    pub(crate) more: Option<String>,
     pub(crate) foot: String,
     pub(crate) curves: Vec<Curve>,
 }
@@ -431,12 +433,9 @@ impl Panel {
         }
     }
 
-    /// The first figure alone, where there is no room for the others.
-    fn now_within(&self, width: usize) -> &str {
-        match self.now.split_once(", ") {
-            Some((first, _)) if self.now.chars().count() > width => first,
-            _ => &self.now,
-        }
+    fn now_within(&self, width: usize) -> String {
+        let both = self.more.as_ref().map(|more| format!("{}, {more}", self.now));
+        both.filter(|both| both.chars().count() <= width).unwrap_or_else(|| self.now.clone())
     }
 
     pub(crate) fn draw_line(&self, look: Look, frame: &mut Frame<'_>, area: Rect) {
