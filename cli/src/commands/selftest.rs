@@ -129,7 +129,7 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("WORK_UNIT", "16"),
     ("HOT_SCHEMA_FREQUENCY", "5"),
     ("WARMUP", "1"),
-    ("RUN_TIME", "5"),
+    ("RUN_TIME", "3"),
     ("RUN_NAME", "selftest"),
 ];
 /// The server needs the user's values.

@@ -93,6 +93,8 @@ impl Drop for ProgramGroup {
         let Some(group) = self.group else { return };
         // A process that has ended can't be signalled.
         let _ = kill_process_group(group, Signal::TERM);
+        // One that is stopped could not end.
+        let _ = kill_process_group(group, Signal::CONT);
         let until = Instant::now() + GRACE;
         while is_running(group) && Instant::now() < until {
             thread::sleep(POLL_EVERY);

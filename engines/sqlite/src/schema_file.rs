@@ -19,7 +19,7 @@ use crate::vfs::{IoMode, Location, Meter, read_page, while_unused};
 const FORMAT: i64 = 1;
 /// Two rows of a page have payloads of at most 4,081 bytes, one row up to 8,157. With this filler a payload has about 4,180.
 pub(crate) const FILLER_BYTES: usize = 1700;
-pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(10);
+const BUSY_WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct SchemaFile<'a> {
     pub(crate) schema: SchemaNo,

@@ -8,7 +8,7 @@ use slob_server::{schema_name, schema_of_name};
 use slob_spec::{Group, Kind, Param, Target};
 
 use crate::error::os_failed;
-use crate::schema_file::{BUSY_WAIT, Claim, SchemaFile, claim, not_loaded, not_ours};
+use crate::schema_file::{Claim, SchemaFile, claim, not_loaded, not_ours};
 use crate::vfs::{IoMode, Meter};
 
 pub(crate) const BLOCK_BYTES: u32 = 8192;
@@ -22,6 +22,9 @@ const CACHE_MB: Param = Param::new("CACHE_MB", Kind::Count { min: 1, max: 1 << 2
 const BUFFERED: Param = Param::new("BUFFERED", Kind::Flag, GROUP)
     .meaning("read and write blocks through the page cache of the operating system instead of direct I/O")
     .shipped("FALSE");
+
+/// Long enough for a program that is about to end; a run or a shell would keep the file open for longer.
+const DROP_WAIT: Duration = Duration::from_secs(2);
 
 const CACHE_MB_DEFAULT: u64 = 8;
 const BLOCKS_PER_MB: u64 = (1 << 20) / BLOCK_BYTES as u64;
@@ -158,7 +161,7 @@ pub(crate) fn drop_schema(place: &Place, schema: SchemaNo, meter: &Meter) -> Res
         Err(error) if error.kind() != ErrorKind::Data => return Err(error),
         _ => {}
     }
-    match claim(&path, BUSY_WAIT, || remove(&path)) {
+    match claim(&path, DROP_WAIT, || remove(&path)) {
         Ok(Claim::Done(())) => Ok(()),
         Ok(Claim::NotOurs) => Err(not_ours(&path)),
         Ok(Claim::InUse) => {

@@ -105,34 +105,37 @@ fn each_flush_of_a_durable_write_reaches_the_device() {
     assert!(result.durable_writes(DurableWrite::COMMIT, 16).is_some_and(|(streams, _)| streams == 16));
 }
 
-/// No test can spend a device's credits: `throttled_reads_have_a_cliff` of the program's tests limits them.
-#[test]
-fn reads_until_the_cliff_have_a_rate_for_each_second() {
+/// No test can spend a device's credits: `a_throttle_that_tightens_is_a_cliff_of_burst_credits` of the program's tests limits them.
+fn reads_until_the_cliff(sync_sessions: &[u32], async_depths: &[u32], fastest: StepKind) {
     let dir = tempfile::tempdir().unwrap();
-    let mut plan = ProbePlan { until_cliff_s: Some(3.5), ..plan(dir.path()) };
-    for (depths, fastest) in [(vec![], StepKind::SyncRead), (vec![4], StepKind::AsyncRead)] {
-        plan.sync_sessions = if depths.is_empty() { vec![2] } else { vec![] };
-        plan.async_depths = depths;
-        let mut sampled = Vec::new();
-        let mut on_event = |event: ProbeEvent| match event {
-            ProbeEvent::Sampled { second, of, .. } => sampled.push((second, of)),
-            _ => assert!(sampled.is_empty(), "it is the last one"),
-        };
-        let result = run_probe(&plan, &mut on_event, &AtomicBool::new(false)).unwrap();
-        let until = result.until_cliff.as_ref().unwrap();
-        assert_eq!((until.step.kind, until.bucket, result.interrupted), (fastest, None, false));
-        assert!(
-            until.iops.len() >= 2 && sampled.last() == Some(&(until.iops.len() as u64, 3)),
-            "{sampled:?}"
-        );
-        let (counted, all) = (until.iops.iter().sum::<f64>(), until.step.figures.as_ref().unwrap());
-        assert!(counted > 0.0 && counted <= all.operations as f64 * 1.01, "{counted} of {}", all.operations);
-        assert!(
-            result
-                .ceiling_iops()
-                .is_some_and(|ceiling| ceiling == result.steps[1].figures.as_ref().unwrap().iops)
-        );
-    }
+    let plan = ProbePlan {
+        until_cliff_s: Some(3.5),
+        sync_sessions: sync_sessions.to_vec(),
+        async_depths: async_depths.to_vec(),
+        ..plan(dir.path())
+    };
+    let mut sampled = Vec::new();
+    let mut on_event = |event: ProbeEvent| match event {
+        ProbeEvent::Sampled { second, of, .. } => sampled.push((second, of)),
+        _ => assert!(sampled.is_empty(), "it is the last one"),
+    };
+    let result = run_probe(&plan, &mut on_event, &AtomicBool::new(false)).unwrap();
+    let until = result.until_cliff.as_ref().unwrap();
+    assert_eq!((until.step.kind, until.bucket, result.interrupted), (fastest, None, false));
+    assert!(until.iops.len() >= 2 && sampled.last() == Some(&(until.iops.len() as u64, 3)), "{sampled:?}");
+    let (counted, all) = (until.iops.iter().sum::<f64>(), until.step.figures.as_ref().unwrap());
+    assert!(counted > 0.0 && counted <= all.operations as f64 * 1.01, "{counted} of {}", all.operations);
+    assert_eq!(result.ceiling_iops(), result.steps[1].figures.as_ref().map(|figures| figures.iops));
+}
+
+#[test]
+fn sessions_reads_until_the_cliff_have_a_rate_for_each_second() {
+    reads_until_the_cliff(&[2], &[], StepKind::SyncRead);
+}
+
+#[test]
+fn queued_reads_until_the_cliff_have_a_rate_for_each_second() {
+    reads_until_the_cliff(&[], &[4], StepKind::AsyncRead);
 }
 
 #[test]
