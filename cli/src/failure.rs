@@ -86,7 +86,7 @@ impl Failure {
     fn of_system(source: &io::Error, error: &dyn Display) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound,
-            PermissionDenied, ReadOnlyFilesystem,
+            PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
         };
         match source.kind() {
             PermissionDenied => {
@@ -94,6 +94,7 @@ impl Failure {
             }
             AlreadyExists | InvalidFilename | InvalidInput | IsADirectory | NotADirectory | NotFound
             | ReadOnlyFilesystem => Self::usage(error),
+            QuotaExceeded | StorageFull => Self::failed(format!("{error}; make room there")),
             _ => Self::failed(error),
         }
     }
@@ -202,11 +203,13 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_a_failure_and_a_wrong_path_is_bad_usage() {
-        let code = |kind: io::ErrorKind| {
+        let failure = |kind: io::ErrorKind| {
             let path = std::path::PathBuf::from("state.json");
-            Failure::from(CampaignError::from(RecordError::io("writing", path)(kind.into()))).code
+            Failure::from(CampaignError::from(RecordError::io("writing", path)(kind.into())))
         };
+        let code = |kind| failure(kind).code;
         assert_eq!(code(io::ErrorKind::StorageFull), FAILED);
+        assert!(failure(io::ErrorKind::StorageFull).text().ends_with("make room there"));
         assert_eq!(code(io::ErrorKind::Other), FAILED);
         assert_eq!(code(io::ErrorKind::NotFound), USAGE);
         assert_eq!(code(io::ErrorKind::PermissionDenied), USAGE);

@@ -140,7 +140,7 @@ fn notes(slots: &[Slot], by: By, at_point: &Figures) -> Vec<String> {
     if let Some(first) = gaps.first() {
         let lost: f64 = gaps.iter().map(|gap| gap.seconds).sum();
         notes.push(format!(
-            "Of {} nothing is known, first from {} on: nothing is done then.",
+            "Of {} nothing is known, first from {} on: nothing is due then.",
             length(lost),
             first.begin_words()
         ));

@@ -184,7 +184,7 @@ pub fn set_limits(record: &Record) -> Vec<String> {
     limits_set(record).map(|(name, value)| format!("{name} {value}")).collect()
 }
 
-const NO_LIMIT: &str = "none";
+pub const NO_LIMIT: &str = "none";
 
 fn platform(record: &Record) -> Settings {
     let mut facts = vec![("slob version".to_owned(), record.slob_version.clone())];

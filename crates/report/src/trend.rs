@@ -17,7 +17,7 @@ use crate::change::compared;
 use crate::group::{Group, JudgedRun};
 use slob_facts::figure::Better;
 use slob_facts::format::plural;
-use slob_facts::settings::{DifferingSetting, differing};
+use slob_facts::settings::{DifferingSetting, differing, set_limits};
 use slob_facts::{Claim, Figure, Grade, GroupVerdicts, Question, Run, Standing};
 use slob_page::Outcome;
 
@@ -54,6 +54,9 @@ pub struct RunAt {
     pub id: String,
     pub started: Timestamp,
     pub verdict: Option<String>,
+    /// A change of few runs is none of the figure, but their limits are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -148,6 +151,7 @@ impl HistoryTrend {
             id: run.record.id.clone(),
             started: run.record.started,
             verdict: GroupVerdicts::of([(run.record.id.as_str(), run.judged())]).in_short(),
+            limits: set_limits(run.record),
         };
         Ok(Self {
             runs: group.runs.iter().map(at).collect(),

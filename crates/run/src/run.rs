@@ -131,7 +131,7 @@ fn find_probe(results: &Path, topology: &Topology, block_bytes: u32) -> Option<S
 impl Timeline<'_> {
     fn measure(&mut self, sampler: &mut Sampler, journal: Option<Journal>) -> Result<Measurements, RunError> {
         if self.context.stop.load(Ordering::Relaxed) {
-            return Err(RunError::interrupted("looking for the database's server on its host"));
+            return Err(RunError::interrupted("the start of the run"));
         }
         let (sender, messages) = mpsc::channel();
         let sessions_count = self.prepared.homes.len() as u32;

@@ -96,7 +96,7 @@ const RUNS: &[Station] = &[
     asks(
         "trend {good} {again} {bad} {cached} {limited}",
         0,
-        &["2 of 5 runs do not count", "Complete? is BAD"],
+        &["2 of 5 runs do not count", "Complete? is BAD", "{limit}"],
     ),
     asks("ledger runs", 0, &["Left out: ", MISSED_OF]),
 ];

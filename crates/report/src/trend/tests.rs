@@ -79,6 +79,25 @@ fn a_throttle_is_found_with_its_name_and_size() {
     assert!(text.contains("1 of 40 runs do not count, as Complete? is BAD"), "{text}");
 }
 
+/// One run is no change of the figure.
+#[test]
+fn a_limited_run_among_free_ones_is_named() {
+    let mut records = runs(&[20_000; 3]);
+    let text = |records: &[Record]| {
+        let trend = trend_of(records);
+        assert_eq!(trend.html().contains(">Limits<"), trend.text(None).contains("Limits"));
+        trend.text(None).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(!text(&records).contains("Limits"));
+    let mut server = records::half_a_cpu();
+    server.limits.as_mut().unwrap().cpus = None;
+    records[0].observed = vec![server.clone()];
+    server.limits.as_mut().unwrap().io = vec!["259:0 riops=1000".to_owned()];
+    records[1].observed = vec![server];
+    let words = format!("none in 2 runs; I/O limit 259:0 riops=1000 in 1 run, first {}", records[1].id);
+    assert!(text(&records).contains(&words), "{}", text(&records));
+}
+
 /// Operations are faster from a page cache: that is no change of the platform.
 #[test]
 fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {

@@ -8,7 +8,7 @@ use crate::change::{range, said_once, shown_percent};
 use crate::group::write_verdicts;
 use slob_facts::figure::Better;
 use slob_facts::format::{ABSENT, Format, or_absent, plural, signed_percent};
-use slob_facts::settings::DifferingSetting;
+use slob_facts::settings::{DifferingSetting, NO_LIMIT};
 use slob_facts::table::Cell;
 use slob_facts::{Figure, Grade};
 use slob_page::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, time_unit};
@@ -22,6 +22,10 @@ const MOST_MISSED: usize = 5;
 
 fn day_and_time(at: Timestamp) -> String {
     at.strftime("%a %F %H:%M").to_string()
+}
+
+fn limits_or_none(limits: &[String]) -> String {
+    if limits.is_empty() { NO_LIMIT.to_owned() } else { limits.join(", ") }
 }
 
 const ABOUT: &str = "E-divisive with a permutation test: in a series without a change, one figure in a thousand has one, more if runs resemble those before them. Percent: means of \
@@ -46,6 +50,9 @@ impl HistoryTrend {
         if !self.missed.is_empty() {
             page.fact("Missed", &self.missed_words());
         }
+        if let Some(words) = self.limits_words() {
+            page.fact("Limits", &words);
+        }
         write_verdicts(page, &[(&self.name, &self.verdicts)]);
         self.write_changes(page);
         page.table(&self.figures_table());
@@ -57,6 +64,21 @@ impl HistoryTrend {
         let more = (more > 0).then(|| format!("and {more} more"));
         let few = self.missed.iter().take(MOST_MISSED).map(slot).chain(more).join(", ");
         format!("{}: {few}", plural(self.missed.len() as u64, "slot"))
+    }
+
+    fn has_limits(&self) -> bool {
+        self.runs.iter().any(|run| !run.limits.is_empty())
+    }
+
+    /// `none in 4 runs; I/O limit 8:0 riops=1000 in 1 run, first 20261129T101010Z-limited`
+    fn limits_words(&self) -> Option<String> {
+        let of_limits = |limits: &Vec<String>| {
+            let mut own = self.runs.iter().filter(|run| run.limits == *limits).peekable();
+            let first = own.peek().filter(|_| !limits.is_empty()).map(|run| format!(", first {}", run.id));
+            let count = plural(own.count() as u64, "run");
+            format!("{} in {count}{}", limits_or_none(limits), first.unwrap_or_default())
+        };
+        self.has_limits().then(|| self.runs.iter().map(|run| &run.limits).unique().map(of_limits).join("; "))
     }
 
     fn write_changes(&self, page: &mut Page) {
@@ -104,6 +126,7 @@ impl HistoryTrend {
     fn runs_table(&self) -> Table {
         let heads = self.figures.iter().map(|trend| Column::right(trend.figure.short));
         let heads = [Column::left("Started (UTC)"), Column::left("Run")].into_iter().chain(heads);
+        let has_limits = self.has_limits();
         let shown = |trend: &FigureTrend, at: usize| {
             let value = or_absent(trend.values[at], |value| trend.figure.format.show(value));
             if trend.invalid.contains(&at) { format!("{} {value}", Grade::Bad.word()) } else { value }
@@ -111,14 +134,17 @@ impl HistoryTrend {
         let run = |(at, run): (usize, &RunAt)| {
             let figures = self.figures.iter().map(|trend| shown(trend, at));
             let verdict = run.verdict.clone().unwrap_or_default();
-            let cells = [run.id.clone()].into_iter().chain(figures).chain([verdict]).collect_vec();
+            let limits = has_limits.then(|| limits_or_none(&run.limits));
+            let cells =
+                [run.id.clone()].into_iter().chain(figures).chain([verdict]).chain(limits).collect_vec();
             (run.started, cells)
         };
         let missed = |slot: &MissedSlot| (slot.begin, vec![format!("missed: {}", slot.why)]);
         let runs = self.runs.iter().enumerate().map(run);
         let rows = runs.chain(self.missed.iter().map(missed)).sorted_by_key(|(at, _)| *at);
-        let columns = self.figures.len() + 2;
-        let mut table = Table::new(heads.chain([Column::left("Verdicts")])).named_by(2);
+        let heads = heads.chain([Column::left("Verdicts")]).chain(has_limits.then(|| Column::left("Limits")));
+        let columns = self.figures.len() + 2 + usize::from(has_limits);
+        let mut table = Table::new(heads).named_by(2);
         for (at, mut cells) in rows {
             cells.resize(columns, ABSENT.to_owned());
             table.row([day_and_time(at)].into_iter().chain(cells));
