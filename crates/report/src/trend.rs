@@ -203,7 +203,8 @@ impl FigureTrend {
         let has_zero = self.invalid.iter().any(|at| self.values[*at] == Some(0.0));
         let reasons = bad.chain(has_zero.then(|| "it is 0".to_owned())).join(" or ");
         let runs = plural(self.values.len() as u64, "run");
-        let words = format!("{} of {runs} do not count, as {reasons}", self.invalid.len());
+        let count = if self.invalid.len() == 1 { "does not count" } else { "do not count" };
+        let words = format!("{} of {runs} {count}, as {reasons}", self.invalid.len());
         (!self.invalid.is_empty()).then_some(words)
     }
 }

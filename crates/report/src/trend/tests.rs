@@ -76,7 +76,7 @@ fn a_throttle_is_found_with_its_name_and_size() {
     // Another run that does not count is named by its own verdict.
     records[3].status = slob_record::Status::Failed { error: "the disk went away".into() };
     let text = trend_of(&records).text(None).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("1 of 40 runs do not count, as Complete? is BAD"), "{text}");
+    assert!(text.contains("1 of 40 runs does not count, as Complete? is BAD"), "{text}");
 }
 
 /// One run is no change of the figure.

@@ -167,7 +167,7 @@ impl HistoryTrend {
             id: format!("trend-{place}-{}", figure.name),
             title: figure.heading.to_owned(),
             about: match trend.invalid_words() {
-                Some(words) => format!("{marks} {words}; they have a colour of their own."),
+                Some(words) => format!("{marks} {words}: drawn in another colour."),
                 None => marks.to_owned(),
             },
             source: format!("{}, of each run", figure.name),
