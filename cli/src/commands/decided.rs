@@ -88,7 +88,8 @@ impl UntilDecided {
             ));
         }
         let named = Runs::named(&settings::results_dir(settings).as_path().into(), texts(&self.baseline));
-        let saved = Records::read(&named, SeriesWanted::Counts, |record| record).all()?;
+        let mut saved = Records::read(&named, SeriesWanted::Counts, |record| record).all()?;
+        saved.retain(|run| !is_replaced(run));
         if saved.len() == 1 {
             return Err(Failure::usage("one run shows no noise: --baseline needs two or more"));
         }

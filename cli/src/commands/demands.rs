@@ -144,7 +144,18 @@ impl Runs for SearchRuns<'_> {
     type Failure = Failure;
 
     fn run(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
-        match self.trail.as_ref().and_then(|trail| trail.made(name)) {
+        let made = match &self.trail {
+            Some(trail) => {
+                let settings = settings::overridden(&self.settings, pairs, name)?;
+                let is_same = |record: &Record, key: &str| {
+                    let was = record.configuration.iter().find(|entry| entry.key == key);
+                    was.map(|entry| &entry.value) == settings::shown(&settings, key).as_ref()
+                };
+                trail.made(name, |record| pairs.iter().all(|(key, _)| is_same(record, key)))
+            }
+            None => None,
+        };
+        match made {
             Some(record) => {
                 say!("{name}: taken from {}", record.id);
                 Ok(record)

@@ -104,14 +104,16 @@ pub(super) fn publish(args: &PublishArgs, matches: &ArgMatches) -> Outcome {
     if new + known == 0 {
         return Err(Failure::usage("no run could be published"));
     }
-    if let Some(site) = &site {
-        site.write_pages(&named)?;
-    }
+    let are_all_there = site.as_ref().map_or(Ok(true), |site| site.write_pages(&named))?;
     let places = [site.map(|site| site.index().display().to_string()), args.to.clone()];
     let places = places.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let already = if known > 0 { format!(", {known} were there already") } else { String::new() };
     output::print(&format!("{places}: {} published{already}\n", plural(new as u64, "run")))?;
-    Ok(if refused == 0 && are_all_known { ExitCode::SUCCESS } else { ExitCode::from(PARTLY) })
+    Ok(if refused == 0 && are_all_known && are_all_there {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(PARTLY)
+    })
 }
 
 /// A record that `slob verify --run` finds correct, and whose id is a name.
@@ -178,8 +180,9 @@ impl<'a> Site<'a> {
         Ok(true)
     }
 
-    /// Writes the pages of several runs, and the list of all.
-    fn write_pages(&self, inputs: &[&str]) -> Result<(), Failure> {
+    /// Writes the pages of several runs, and the list of all. False if a campaign has nothing to compare yet.
+    fn write_pages(&self, inputs: &[&str]) -> Result<bool, Failure> {
+        let mut are_all_there = true;
         let page = |name: &str, html: String| output::write_output(&self.0.join(name), &html);
         page("ledger.html", ledger_of(self.0)?.html())?;
         if let Some(trend) = trend_of_targets(self.0)? {
@@ -189,9 +192,19 @@ impl<'a> Site<'a> {
             let Some(folder) = Folder::read(Path::new(input))? else { continue };
             // Searches and neighbours have pages of their own.
             if folder.schedule.demand.is_empty() && !folder.schedule.has_neighbours() {
-                page(&format!("campaign-{}.html", name_of(&folder.path)), analysis_of(&folder)?.html())?;
+                match analysis_of(&folder) {
+                    Ok(analysis) => {
+                        page(&format!("campaign-{}.html", name_of(&folder.path)), analysis.html())?;
+                    }
+                    Err(failure) => {
+                        let place = folder.path.display();
+                        say!("slob: {place} has no page of its own: {}", failure.text());
+                        are_all_there = false;
+                    }
+                }
             }
         }
-        index::write_of_site(self.0).map(drop)
+        index::write_of_site(self.0)?;
+        Ok(are_all_there)
     }
 }

@@ -484,6 +484,8 @@ fn replay(args: &HeadroomArgs, matches: &ArgMatches, options: &Options, when: &s
         "from": timetable.slots.first().map(|slot| slot.begin),
         "begins": timetable.begins_s,
         "multiply": args.multiply,
+        "by": options.by,
+        "calibration": options.calibration,
     });
     let runs = SearchRuns::resumed(settings, &stop, directory, &about)?;
     let Replayed { calibrated, result, ended } =

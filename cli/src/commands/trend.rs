@@ -68,8 +68,9 @@ pub(super) fn trend(args: &TrendArgs, matches: &ArgMatches) -> Outcome {
     }
     let histories = inputs.histories(args.last);
     let lead = || Lead::of_all(histories.iter().flat_map(|history| &history.runs).map(JudgedRun::lead));
-    let figures = if figures.is_empty() { lead().key().to_vec() } else { figures };
-    let trend = Trend::of(histories, &figures).map_err(Failure::usage)?;
+    let are_asked = !figures.is_empty();
+    let figures = if are_asked { figures } else { lead().key().to_vec() };
+    let trend = Trend::of(histories, &figures, are_asked).map_err(Failure::usage)?;
     forms.write(&trend)?;
     Ok(match args.fail_on_change.then(|| trend.worsened()) {
         Some(worsened) if !inputs.unread && worsened != slob_page::Outcome::Passed => outcome_code(worsened),
@@ -83,7 +84,7 @@ pub(super) fn trend_of_targets(folder: &Path) -> Result<Option<Trend>, Failure> 
     inputs.add(&folder.into(), &folder.display().to_string())?;
     let histories = inputs.histories(None);
     let lead = Lead::of_all(histories.iter().flat_map(|history| &history.runs).map(JudgedRun::lead));
-    Ok(Trend::of(histories, lead.key()).ok())
+    Ok(Trend::of(histories, lead.key(), false).ok())
 }
 
 #[derive(Default)]

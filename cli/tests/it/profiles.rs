@@ -223,6 +223,26 @@ fn a_platform_that_does_not_carry_the_demand_ends_with_exit_code_1_and_says_what
     });
 }
 
+/// A later search in the folder took a run at twice the demand for one at half of it, by its name.
+#[test]
+fn another_limit_takes_only_runs_of_the_same_load() {
+    let folder = Folder::loaded(2, "16M");
+    profiled(&folder);
+    let short = HEADROOM.replace("--run-time 2", "--run-time 1");
+    let [first, second] =
+        [short.clone(), short.replace("mean=10s", "mean=1us")].map(|line| folder.slob(line));
+    assert_contains(&second.stderr, &["calibration-1: taken from", "step-1: taken from"]);
+    let [first, second] = [first, second].map(|called| json(&called.stdout));
+    let steps = second["steps"].as_array().unwrap();
+    assert_eq!(steps[0]["run"], first["steps"][0]["run"]);
+    assert!(steps.iter().any(|step| step["factor"] == 0.5), "{second:#}");
+    let rate = |step: &Value| step["rate"].as_f64().unwrap();
+    for step in steps {
+        let asked = rate(&steps[0]) * step["factor"].as_f64().unwrap();
+        assert!((rate(step) - asked).abs() <= 1.0, "{step:#}");
+    }
+}
+
 #[test]
 fn an_interrupted_search_prints_what_it_knows() {
     let folder = Folder::loaded(2, "16M");

@@ -390,6 +390,17 @@ fn a_campaign_on_a_board_is_compared_as_in_its_folder() {
     other.slob(format!("publish c --to {board}")).fails(1, &["another campaign of the name c"]);
 }
 
+/// Its runs were published, and then the list of them was not.
+#[test]
+fn a_campaign_with_nothing_to_compare_is_published_without_its_page() {
+    let folder = Folder::new();
+    folder.write("plan.toml", &CAMPAIGN.replace("operations_per_s", "device_reads_per_s"));
+    folder.slob("campaign plan.toml").success();
+    let published = folder.slob("publish c --site public").fails(1, &["c has no page of its own: "]);
+    assert!(published.stdout.contains("public/index.html: 4 runs published"), "{}", published.all());
+    assert!(folder.at("public/index.html").is_file());
+}
+
 /// Written by the release that had the first version of the tables.
 #[test]
 fn a_board_of_the_first_version_is_read_and_then_renewed() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use slob_testing::tries::{Seen, ensure, shown_within};
 
-use crate::common::{Folder, Signal, assert_contains, operations, signal, wait_until, window_s};
+use crate::common::{Folder, Signal, assert_contains, operations, signal, unwrapped, wait_until, window_s};
 
 #[test]
 fn a_schedule_is_followed_recorded_and_shown() {
@@ -31,7 +31,10 @@ fn a_schedule_is_followed_recorded_and_shown() {
 fn profile(folder: &Folder, reads: [f64; 4]) {
     let interval = |(hour, reads): (usize, f64)| {
         let begin = format!("2026-11-20T{:02}:00:00", 8 + hour);
-        json!({"source": format!("report {hour}"), "begin": begin, "seconds": 3600.0, "figures": {"physical_read_requests_per_s": reads, "physical_read_blocks_per_s": reads, "single_block_read_us": 900000.0}})
+        // A page cache served the last hour.
+        let read_us = if hour == 3 { 10.0 } else { 900_000.0 };
+        let figures = json!({"physical_read_requests_per_s": reads, "physical_read_blocks_per_s": reads, "single_block_read_us": read_us});
+        json!({"source": format!("report {hour}"), "begin": begin, "seconds": 3600.0, "figures": figures})
     };
     let intervals: Vec<Value> = reads.into_iter().enumerate().map(interval).collect();
     let profile = json!({
@@ -64,6 +67,8 @@ fn replayed_and_not_again(folder: &Folder) -> Seen {
         assert!(!interval["outcome"].as_str().unwrap().is_empty());
     }
     let is_held = intervals.iter().all(|interval| interval["step"]["broke"].is_null());
+    // The calibration of a busy machine may differ from the demand.
+    ensure(called.code != 4, || called.all())?;
     assert_eq!(called.code, i32::from(!is_held), "{}\n{}", called.stdout, called.stderr);
     assert!(folder.read("replay/replay.html").contains("Work of each interval"));
     let runs = || fs::read_dir(folder.at("replay")).unwrap().count();
@@ -71,6 +76,9 @@ fn replayed_and_not_again(folder: &Folder) -> Seen {
     let text = folder.slob(REPLAY.replace(" --json", ""));
     assert_eq!((runs(), text.code), (made, called.code));
     assert_contains(&text.stdout, &["2026-11-20 09:00"]);
+    // 'Nowhere was this platform slower' was said of reads that were not compared.
+    let not_compared = "In 1 interval production's page cache served reads, which are not compared.";
+    assert_contains(&unwrapped(&text.stdout), &[not_compared]);
     assert_contains(&text.stderr, &["4 of 4 intervals are taken"]);
     folder.slob(format!("{REPLAY} --multiply 2")).refused(&["name another with --directory"]);
     Ok(())

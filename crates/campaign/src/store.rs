@@ -447,8 +447,10 @@ impl Trail {
         Ok(Self { directory: directory.to_path_buf(), _lock: lock })
     }
 
-    pub fn made(&self, name: &str) -> Option<Record> {
-        let is_it = |record: &Record| record.name == name && record.status == Status::Completed;
+    /// A completed run that `is_it`: the same step of a search with other options may be another one.
+    pub fn made(&self, name: &str, is_it: impl Fn(&Record) -> bool) -> Option<Record> {
+        let is_it =
+            |record: &Record| record.name == name && record.status == Status::Completed && is_it(record);
         let (path, _) = records(&self.directory).find(|(_, record)| is_it(record))?;
         read_record_with(&path, SeriesWanted::Counts).ok()
     }
@@ -539,7 +541,7 @@ mod tests {
         let about = json!({"demand": 7, "target": "a"});
         drop(Trail::open(&directory, &about).unwrap());
         let trail = Trail::open(&directory, &about).unwrap();
-        assert!(trail.made("step-1").is_none());
+        assert!(trail.made("step-1", |_| true).is_none());
         assert!(matches!(Trail::open(&directory, &about), Err(CampaignError::Locked { .. })));
         drop(trail);
         let error = Trail::open(&directory, &json!({"demand": 8, "target": "a"})).unwrap_err();

@@ -108,7 +108,8 @@ impl<R: Runs> StepSearch<'_, R> {
             let mut steps = std::mem::take(&mut self.result.steps);
             let counted: Vec<HeadroomStep> =
                 steps.iter().filter(|step| step.not_counted.is_none()).cloned().collect();
-            let low_load = self.result.low_load.as_ref();
+            // A platform that can't keep even a low rate shows no latency without queues.
+            let low_load = self.result.low_load.as_ref().filter(|step| step.rate_kept);
             self.result.limits = HeadroomLimit::defaults(production, low_load, &counted);
             steps.iter_mut().for_each(|step| step.judge(&self.result.limits));
             let ended = at_one.iter().rfind(|step| !counts(step)).copied();
@@ -125,11 +126,12 @@ impl<R: Runs> StepSearch<'_, R> {
             return Ok(None);
         }
         for nth in 1..=1 + self.spoiled_repeats {
-            let step = match self.run(&format!("low-load-{nth}"), factor)? {
+            let mut step = match self.run(&format!("low-load-{nth}"), factor)? {
                 Ok(step) => step,
                 Err(ended) => return Ok(Some(SearchStep::Ended(ended))),
             };
             let is_last = step.spoiled.is_none();
+            step.judge(&self.result.limits);
             self.runs.say(&format!("low load, {} operations/s: {}", step.rate, step.outcome()));
             self.result.low_load = Some(step);
             if is_last {

@@ -3,12 +3,11 @@
 use serde::Serialize;
 use slob_facts::format::{duration_us, fixed, length};
 use slob_facts::measured::{OfferedLoad, ratio, total_operations};
-use slob_facts::thresholds::FLASH_READ;
 use slob_facts::{Grade, Judged, Question, Run, verdicts};
 use slob_record::Record;
 
 use crate::goal::{Goal, Pairs, Runs, Target};
-use crate::limits::HeadroomLimit;
+use crate::limits::{HeadroomLimit, is_page_cache};
 use crate::options::Options;
 use crate::profile::DemandError;
 use crate::runs::{figures, histograms, steps};
@@ -93,7 +92,7 @@ impl ReplayResult {
             let compare = |(figure, verb): (Figure, &str)| {
                 let [here, there] = [step.figures.get(figure)?, production.figures.get(figure)?];
                 // A page cache served production, which says nothing of its storage.
-                let is_cached = figure == Figure::ReadUs && there < FLASH_READ.value;
+                let is_cached = figure == Figure::ReadUs && is_page_cache(there);
                 let is_slower = there > 0.0 && !is_cached && here > SLOWER * there;
                 is_slower.then(|| format!("{verb} {} instead of {}", duration_us(here), duration_us(there)))
             };

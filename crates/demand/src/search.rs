@@ -10,9 +10,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use crate::options::Options;
+use crate::step::times;
 
-/// After this many runs a search ends with what it has.
+/// After this many runs a search for the knee ends with what it has.
 const MOST_RUNS: usize = 40;
+
+/// The same for headroom: 1x and both ends are repeated, the steps between them are not.
+const MOST_STEPS_BETWEEN: u32 = 31;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KneeRules {
@@ -283,6 +287,8 @@ pub(crate) struct HeadroomFound {
     pub carries: Option<f64>,
     pub at_least: Option<f64>,
     pub less_than: Option<f64>,
+    /// The least that broke in most runs.
+    pub broken: Option<f64>,
     pub end: HeadroomEnd,
 }
 
@@ -298,9 +304,15 @@ impl HeadroomFound {
                 "Its runs differ too much to settle: make them longer with --run-time.".into()
             }
             (_, None, _) => "Not even the least part of the demand was carried.".into(),
-            (_, Some(_), None) => {
-                format!("Nothing broke up to {} times the demand: allow more with --most.", options.most)
-            }
+            (_, Some(_), None) => match self.broken {
+                Some(broken) => format!(
+                    "Runs at {} times the demand differ, and most of them broke: make them longer with --run-time.",
+                    times(broken)
+                ),
+                None => {
+                    format!("Nothing broke up to {} times the demand: allow more with --most.", options.most)
+                }
+            },
             (_, Some(_), Some(_)) => {
                 let (repeats, times) = (options.repeats, if options.repeats == 1 { "time" } else { "times" });
                 format!("Both ends were measured {repeats} {times}; steps are at most a tenth apart.")
@@ -328,7 +340,8 @@ pub(crate) fn search_headroom<E>(
             Step::Ended(end) => return Ok(headroom_found(&search.levels(), end)),
         }
     }
-    let end = if search.is_settled() { HeadroomEnd::Settled } else { HeadroomEnd::Unsettled };
+    let is_settled = search.to_measure(&search.levels()).is_none();
+    let end = if is_settled { HeadroomEnd::Settled } else { HeadroomEnd::Unsettled };
     Ok(headroom_found(&search.levels(), end))
 }
 
@@ -354,11 +367,8 @@ impl HeadroomLevel {
 
 impl HeadroomSearch<'_> {
     fn next(&self) -> Option<f64> {
-        self.is_settled().then(|| self.to_measure(&self.levels())).flatten()
-    }
-
-    fn is_settled(&self) -> bool {
-        self.points.len() < MOST_RUNS
+        let most = (MOST_STEPS_BETWEEN + 3 * self.options.repeats) as usize;
+        (self.points.len() < most).then(|| self.to_measure(&self.levels())).flatten()
     }
 
     fn levels(&self) -> Vec<HeadroomLevel> {
@@ -428,6 +438,7 @@ fn headroom_found(levels: &[HeadroomLevel], end: HeadroomEnd) -> HeadroomFound {
         carries: gap_ends(levels).0.map(|level| level.factor),
         at_least: at_least.map(|level| level.factor),
         less_than: less_than.map(|level| level.factor),
+        broken: gap_ends(levels).1.map(|level| level.factor),
         end,
     }
 }
@@ -479,6 +490,30 @@ mod tests {
         let (found, runs) = search(|factor, nth| nth != 0 && factor <= 1.5);
         assert!((1.36..=1.5).contains(&found.carries.unwrap()), "{runs:?}");
         assert_eq!(found.at_least, None);
+    }
+
+    /// 20 runs of each end are permitted, and the 41st was 'its runs differ too much'.
+    #[test]
+    fn many_repeats_settle() {
+        let options = Options { repeats: 20, ..Options::default() };
+        let rate = NonZeroU32::new(1000).unwrap();
+        for limit in [0.3, 2.4, 50.0] {
+            let step = |factor| Ok::<_, ()>(if factor <= limit { Step::Held } else { Step::Broke });
+            let found = search_headroom(&options, rate, &[], step).unwrap();
+            assert_eq!(found.end, HeadroomEnd::Settled, "{limit}");
+            assert!(found.less_than.is_some(), "{limit}");
+        }
+    }
+
+    /// 'Nothing broke up to 64 times' was said where two of three runs at 1x had broken.
+    #[test]
+    fn a_level_that_broke_in_most_runs_is_named() {
+        let (found, _) = search(|factor, nth| factor < 1.0 || nth == 1);
+        assert_eq!((found.less_than, found.broken), (None, Some(1.0)));
+        let words = found.words(&Options::default());
+        assert!(words.starts_with("Runs at 1 times the demand differ, and most of them broke"), "{words}");
+        let (all, _) = search(|_, _| true);
+        assert!(all.words(&Options::default()).starts_with("Nothing broke up to 64 times"));
     }
 
     #[test]

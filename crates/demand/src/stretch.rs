@@ -9,6 +9,7 @@ use slob_facts::format::length;
 
 use crate::demand::{By, Choice, ChoiceError, Demand, at_moment, chosen};
 use crate::figure::{Figure, Figures};
+use crate::limits::is_page_cache;
 use crate::profile::{Interval, Profile};
 use crate::summary::moment;
 
@@ -33,6 +34,14 @@ pub struct Slot {
     /// Multiple of the demand; 0 where nothing is known.
     pub share: f64,
     pub production: Option<Interval>,
+}
+
+impl Slot {
+    /// By the mean of production's reads, which says nothing of its storage then.
+    pub fn has_cached_reads(&self) -> bool {
+        let read_us = self.production.as_ref().and_then(|own| own.figures.get(Figure::ReadUs));
+        read_us.is_some_and(|us| us > 0.0 && is_page_cache(us))
+    }
 }
 
 impl Profile {

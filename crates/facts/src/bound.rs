@@ -101,6 +101,11 @@ impl Bound {
         }
     }
 
+    /// True if all that is less than a value that holds does, too.
+    pub fn is_upper(&self) -> bool {
+        matches!(self.side, Side::AtMost | Side::Below)
+    }
+
     /// Shows enough digits to tell the value from the amount.
     pub fn shown_beside(&self, value: f64) -> String {
         const MOST_DECIMALS: usize = 12;

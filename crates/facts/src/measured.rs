@@ -673,8 +673,15 @@ impl OfferedLoad {
         };
         let (rates, width_s) = (operation_rates(record), record.series.width_s() as f64);
         let step = |(from_s, to_s, _): (f64, f64, u32)| {
-            let middle = |rate: &&Rate| rate.start_s + width_s / 2.0 - workload.warmup_s;
-            let own = rates.iter().filter(|rate| (from_s..to_s).contains(&middle(rate))).collect_vec();
+            let begin = |rate: &Rate| rate.start_s - workload.warmup_s;
+            let has_middle_in = |rate: &&Rate| (from_s..to_s).contains(&(begin(rate) + width_s / 2.0));
+            // A step that is shorter than an interval may lie in one, away from its middle.
+            let step_s = (from_s + to_s) / 2.0;
+            let is_around = |rate: &&Rate| (begin(rate)..begin(rate) + width_s).contains(&step_s);
+            let mut own = rates.iter().filter(has_middle_in).collect_vec();
+            if own.is_empty() {
+                own.extend(rates.iter().find(is_around));
+            }
             let (begin_s, end_s) = (own.first()?.start_s, own.last()?.start_s + width_s);
             let done: f64 = own.iter().map(|rate| rate.operations_per_s * width_s).sum();
             let due = workload.due_between(begin_s, end_s)?;
@@ -756,6 +763,21 @@ mod tests {
 
     fn names(record: &Record) -> Vec<String> {
         timed_events(record).into_iter().map(|event| event.name).collect()
+    }
+
+    /// Of a day of minutes two thirds were 'not replayed': no sample's middle lay in their two or three seconds.
+    #[test]
+    fn a_step_shorter_than_the_samples_has_those_around_it() {
+        let mut record = records::direct_read_run();
+        record.workload.warmup_s = 0.0;
+        record.workload.rate_per_s = "40@0s,80@3s,40@5s,80@8s,40@10s,80@13s".parse().ok();
+        (record.window.as_mut().unwrap().begin_s, record.window.as_mut().unwrap().seconds) = (0.0, 16.0);
+        record.series = slob_stats::Series::new(0, 4);
+        (0..16).for_each(|second| record.series.push(second, records::interval(40)).unwrap());
+        assert_eq!(record.series.width_s(), 4);
+        let loads = OfferedLoad::steps(&record);
+        let done = loads.iter().map(|load| load.map(|load| load.per_second().1));
+        assert_eq!(done.collect_vec(), [Some(40.0); 6], "{loads:?}");
     }
 
     #[test]

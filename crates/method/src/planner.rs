@@ -50,6 +50,13 @@ impl Planner {
         }
     }
 
+    /// The same kind of work on other blocks, so that none of the session's own is read beforehand.
+    #[must_use]
+    pub fn rehearsal(&self) -> Self {
+        let seed = rng::key(&[self.workload.seed, u64::MAX]);
+        Self::new(Workload { seed, ..self.workload.clone() }, self.session, self.home)
+    }
+
     /// Nanoseconds after the start of the run; `None` in a closed loop.
     pub fn next_due_ns(&self) -> Option<u64> {
         self.due_times.as_ref().map(|due_times| due_times.next_ns)

@@ -19,7 +19,7 @@ use slob_facts::{BadBound, Bound, Claim, Figure, Grade, Lead, Question};
 
 use crate::Confidence;
 use crate::change::compared;
-use crate::group::Group;
+use crate::group::{Group, not_alike};
 use slob_facts::settings::differing_limits;
 use slob_page::Page;
 use slob_page::layout::{Section, View, lead};
@@ -226,14 +226,16 @@ impl Gate {
         let required = requirements.iter().map(|one| {
             let one = one.led_by(leads(&[&side]));
             let (outcome, found, reason) = one.found(&side, sure);
-            let said = found.map(|_| sure.said_of(outcome)).unwrap_or_default();
+            let said = found.filter(|_| intervals > 0).map(|_| sure.said_of(outcome)).unwrap_or_default();
             Check::new(&one, (outcome, found, reason + &said))
         });
         let lost = losses.iter().map(|one| {
             let one = &one.led_by(leads(&[&baseline, &side]));
             let (outcome, found, reason) = one.found(&baseline, &side, sure);
             let said = found.filter(|_| of_losses > 0).map(|_| sure.said_of(outcome)).unwrap_or_default();
-            Check::new(one, (outcome, found, reason + &said + &limits))
+            let beside =
+                found.map(|_| [&baseline, &side].map(|group| limit_beside(one.asked.figure, group)).concat());
+            Check::new(one, (outcome, found, reason + &said + &beside.unwrap_or_default() + &limits))
         });
         let checks: Vec<Check> = required.chain(lost).collect();
         let outcome = checks.iter().map(|check| check.outcome).max().unwrap_or(Outcome::NotKnown);
@@ -344,8 +346,15 @@ impl Requirement {
         match *self {
             Self::Figure(bound) => match side.known(bound.asked.figure) {
                 Ok(values) => {
-                    let (outcome, found, words) = within(bound, &values, sure);
+                    let (outcome, found, mut words) = within(bound, &values, sure);
                     let figure = bound.asked.figure;
+                    // What lies below an upper bound passes an upper limit for certain, and fails a lower one.
+                    let certain = if bound.is_upper() { Outcome::Passed } else { Outcome::Failed };
+                    let is_open = outcome != certain && side.runs.iter().any(|run| figure.is_bound(run));
+                    if is_open {
+                        words += "; that is the upper bound of a wide bucket, and the value lies below it";
+                    }
+                    let outcome = if is_open { Outcome::NotKnown } else { outcome };
                     (outcome, found, words + &responses_beside(figure, side) + &limit_beside(figure, side))
                 }
                 Err(reason) => not_known(reason),
@@ -354,10 +363,14 @@ impl Requirement {
                 let Some(found) = side.verdicts.worst(question) else {
                     return not_known("nothing judged these runs");
                 };
+                // Another run in DOUBT must not hide one of which nothing is known.
                 let outcome = match found.answer {
                     Grade::Unknown => Outcome::NotKnown,
-                    answer if answer <= worst => Outcome::Passed,
-                    _ => Outcome::Failed,
+                    answer if answer > worst => Outcome::Failed,
+                    _ => match side.unknown_words(question) {
+                        Some(words) => return not_known(words),
+                        None => Outcome::Passed,
+                    },
                 };
                 (outcome, None, found.words(&side.name))
             }
@@ -422,6 +435,9 @@ impl MaxLoss {
             (Ok(first), Ok(second)) => (first, second),
             (Err(reason), _) | (_, Err(reason)) => return not_known(reason),
         };
+        if let Some(why) = not_alike(baseline.runs.iter().chain(&side.runs), self.asked.figure) {
+            return not_known(why);
+        }
         let compared = |confidence| compared(self.asked.figure, &first, &second, confidence);
         let (Some(narrow), Some(wide)) = (compared(sure.to_pass()), compared(sure.to_fail())) else {
             return not_known(format!(
@@ -502,6 +518,23 @@ mod tests {
         assert!(reason.ends_with("I/O limit (none, then 254:0 riops=100)"), "{reason}");
     }
 
+    /// Both sides were behind the same limit, and the loss was one of the platform's to read.
+    #[test]
+    fn a_loss_behind_one_limit_names_it_of_both_sides() {
+        let [first, second] = [[0.96, 0.961], [1.0, 1.001]].map(|shares| {
+            let mut side = runs(&shares);
+            for run in &mut side {
+                run.server.embedded = false;
+                run.observed = vec![records::half_a_cpu()];
+            }
+            side
+        });
+        let reason = gate(&[], &["iops 3 %"], &first, &second).checks[0].reason.clone();
+        for side in ["the runs", "the runs of the baseline"] {
+            assert!(reason.contains(&format!("; CPU to spare? of {side} is BAD")), "{reason}");
+        }
+    }
+
     /// 'PASSED' and 'FAILED' of a throttled run did not say that the throttle decided.
     #[test]
     fn a_figure_behind_a_throttle_is_judged_and_the_throttle_named() {
@@ -513,6 +546,53 @@ mod tests {
         assert!(check.reason.contains("; CPU to spare? of the runs is BAD: No: "), "{}", check.reason);
         let free = gate(&["iops > 1"], &[], &[records::direct_read_run()], &[]).checks.remove(0);
         assert!(!free.reason.contains("BAD"), "{}", free.reason);
+    }
+
+    /// The run in DOUBT hid the one of which nothing is known, and the gate passed.
+    #[test]
+    fn an_unknown_verdict_is_not_known_beside_a_doubtful_one() {
+        let [mut unknown, mut doubtful] = [records::direct_read_run(), records::direct_read_run()];
+        records::uncounted(&mut unknown, slob_measure::Counter::PhysicalReads);
+        records::with_device_read_share(&mut doubtful, 0.8);
+        let answers = [&unknown, &doubtful].map(|run| Run::of(run).answer(Question::Physical));
+        assert_eq!(answers, [Grade::Unknown, Grade::Doubt]);
+        unknown.id = "without-a-count".into();
+        let required = |runs: &[Record]| gate(&["physical = doubt"], &[], runs, &[]).checks.remove(0);
+        assert_eq!(required(&[doubtful.clone()]).outcome, Outcome::Passed);
+        let check = required(&[unknown, doubtful]);
+        assert_eq!(check.outcome, Outcome::NotKnown);
+        assert!(check.reason.starts_with("without-a-count: Physical? is UNKNOWN: "), "{}", check.reason);
+    }
+
+    /// Two platforms in one bucket were '0 % (-1.6 to 1.6)' apart, though one may be twice as slow.
+    #[test]
+    fn bounds_of_buckets_show_no_loss_and_pass_an_upper_limit_alone() {
+        let coarse = |id: &str| {
+            let mut record = records::direct_read_run();
+            record.id = id.to_owned();
+            let mut reads = slob_stats::Histogram::new();
+            reads.record_n(1_024_000, 1000);
+            record.latencies.set(slob_measure::LatencyKind::PhysicalRead, reads);
+            let exact = slob_measure::WaitTotal { waits: 1000, time_us: 700_000 };
+            records::with_exact(&mut record, slob_measure::LatencyKind::PhysicalRead, exact);
+            record
+        };
+        let [new, old] = [["a", "b"], ["c", "d"]].map(|ids| ids.map(coarse).to_vec());
+        let check = gate(&[], &["read-p99 3 %"], &new, &old).checks.remove(0);
+        assert_eq!(check.outcome, Outcome::NotKnown);
+        assert!(
+            check.reason.contains("upper bound of one of the database's wide buckets"),
+            "{}",
+            check.reason
+        );
+        for (requirement, expected) in [
+            ("read-p99 < 2ms", Outcome::Passed),
+            ("read-p99 < 1ms", Outcome::NotKnown),
+            ("read-p99 > 2ms", Outcome::Failed),
+            ("read-p99 > 1ms", Outcome::NotKnown),
+        ] {
+            assert_eq!(outcome(requirement, &new), expected, "{requirement}");
+        }
     }
 
     /// A limit of 40 ms held for operations of 36 ms, and the sessions waited 134 ms.

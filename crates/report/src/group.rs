@@ -86,6 +86,18 @@ impl<'a> Group<'a> {
         self.runs.iter().map(value).collect()
     }
 
+    /// What is not known of the first run with that answer.
+    pub(crate) fn unknown_words(&self, question: Question) -> Option<String> {
+        self.runs.iter().find_map(|run| {
+            let is_unknown =
+                |judged: &&Judged| judged.question == question && judged.answer == Grade::Unknown;
+            run.judged()
+                .iter()
+                .find(is_unknown)
+                .map(|judged| format!("{}: {}", run.record.id, judged.words()))
+        })
+    }
+
     /// Runs with different settings are no repeats, and their mean is of nothing.
     pub(crate) fn unlike(&self) -> Option<String> {
         let set = figure::ALL.iter().filter(|figure| figure.is_of_workload());
@@ -109,6 +121,19 @@ impl<'a> Group<'a> {
     pub(crate) fn ids(&self) -> Vec<String> {
         self.runs.iter().map(|run| run.record.id.clone()).collect()
     }
+}
+
+/// Why values of the figure can't be told apart by their size, if so.
+pub(crate) fn not_alike<'r, 'a: 'r>(
+    runs: impl Iterator<Item = &'r Run<'a>> + Clone,
+    figure: &Figure,
+) -> Option<String> {
+    let name = figure.name;
+    if runs.clone().any(|run| figure.is_bound(run)) {
+        return Some(format!("{name} is the upper bound of one of the database's wide buckets"));
+    }
+    let is_one_clock = runs.map(|run| figure.is_kernels(run)).all_equal();
+    (!is_one_clock).then(|| format!("the kernel timed {name} of some runs, the database that of others"))
 }
 
 pub(crate) fn write_verdicts(page: &mut Page, groups: &[(&str, &GroupVerdicts)]) {

@@ -14,7 +14,7 @@ use slob_stats::{Comparison, Drift as StatsDrift, LEAST_FOR_CHANGES, MOST_FOR_CH
 
 use crate::Confidence;
 use crate::change::compared;
-use crate::group::{Group, JudgedRun};
+use crate::group::{Group, JudgedRun, not_alike};
 use slob_facts::figure::Better;
 use slob_facts::format::plural;
 use slob_facts::settings::{DifferingSetting, differing, set_limits};
@@ -120,8 +120,13 @@ pub enum NoTrend {
 }
 
 impl Trend {
-    pub fn of(histories: Vec<History>, figures: &[&'static Figure]) -> Result<Self, NoTrend> {
-        let histories = histories.into_iter().map(|history| HistoryTrend::of(history, figures));
+    /// A figure that was asked for is not known where no run knows it; of another one nothing is said then.
+    pub fn of(
+        histories: Vec<History>,
+        figures: &[&'static Figure],
+        are_asked: bool,
+    ) -> Result<Self, NoTrend> {
+        let histories = histories.into_iter().map(|history| HistoryTrend::of(history, figures, are_asked));
         let histories: Vec<HistoryTrend> = histories.collect::<Result<_, _>>()?;
         let is_empty = histories.iter().all(|history| history.runs.is_empty());
         if is_empty { Err(NoTrend::NoRuns) } else { Ok(Self { histories }) }
@@ -129,18 +134,21 @@ impl Trend {
 
     /// Failed if a figure became worse; unknown if none did and one is unknown.
     pub fn worsened(&self) -> Outcome {
-        let figures = || self.histories.iter().flat_map(|history| &history.figures);
+        let is_known = |history: &HistoryTrend| {
+            let mut figures = history.figures.iter();
+            !history.figures.is_empty() && figures.all(|figure| matches!(figure.found, Found::Known(_)))
+        };
         let mut changes = self.histories.iter().flat_map(HistoryTrend::changes);
         match changes.any(|(_, change)| change.is_worse == Some(true)) {
             true => Outcome::Failed,
-            false if figures().all(|figure| matches!(figure.found, Found::Known(_))) => Outcome::Passed,
+            false if self.histories.iter().all(is_known) => Outcome::Passed,
             false => Outcome::NotKnown,
         }
     }
 }
 
 impl HistoryTrend {
-    fn of(history: History, figures: &[&'static Figure]) -> Result<Self, NoTrend> {
+    fn of(history: History, figures: &[&'static Figure], are_asked: bool) -> Result<Self, NoTrend> {
         let History { name, mut runs, missed } = history;
         if runs.len() > MOST_FOR_CHANGES {
             return Err(NoTrend::TooMany { name, runs: runs.len() });
@@ -155,7 +163,10 @@ impl HistoryTrend {
         };
         Ok(Self {
             runs: group.runs.iter().map(at).collect(),
-            figures: figures.iter().filter_map(|figure| FigureTrend::of(figure, &group.runs)).collect(),
+            figures: figures
+                .iter()
+                .filter_map(|figure| FigureTrend::of(figure, &group.runs, are_asked))
+                .collect(),
             verdicts: group.verdicts,
             missed,
             name,
@@ -164,8 +175,8 @@ impl HistoryTrend {
 }
 
 impl FigureTrend {
-    /// `None` if no run knows the figure, or if it is 0 in all.
-    fn of(figure: &'static Figure, runs: &[Run<'_>]) -> Option<Self> {
+    /// `None` if it is 0 in all runs that know it, or if none does and nobody asked.
+    fn of(figure: &'static Figure, runs: &[Run<'_>], is_asked: bool) -> Option<Self> {
         let mut bad = BTreeSet::new();
         let known = runs.iter().map(|run| {
             let value = figure.of(run)?;
@@ -178,7 +189,8 @@ impl FigureTrend {
             }
         });
         let known: Vec<Option<(f64, bool)>> = known.collect();
-        if known.iter().flatten().all(|(value, _)| *value == 0.0) {
+        let mut values = known.iter().flatten().map(|(value, _)| *value).peekable();
+        if (values.peek().is_some() || !is_asked) && values.all(|value| value == 0.0) {
             return None;
         }
         let values = known.iter().map(|known| known.map(|(value, _)| value)).collect();
@@ -216,6 +228,9 @@ impl Course {
             let count = if sound.len() == 1 { "counts" } else { "count" };
             let runs = plural(sound.len() as u64, "run");
             return Err(format!("{runs} {count}; a trend needs {LEAST_FOR_CHANGES}"));
+        }
+        if let Some(why) = not_alike(sound.iter().map(|(at, _)| &runs[*at]), figure) {
+            return Err(why);
         }
         let values: Vec<f64> = sound.iter().map(|(_, value)| *value).collect();
         let found = change_points(&values).ok_or("it has no ratios")?;

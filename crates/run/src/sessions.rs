@@ -228,7 +228,7 @@ impl Worker {
     /// No session's first operation lies in the window then.
     fn try_out(&mut self, session: &mut dyn Session) -> Result<()> {
         let mut first = Batch::default();
-        self.planner.clone().fill(&mut first, 1);
+        self.planner.rehearsal().fill(&mut first, 1);
         let Some(Action::Select(keys) | Action::Update(keys, _)) = first.ops().first().map(|op| op.action)
         else {
             return Ok(());

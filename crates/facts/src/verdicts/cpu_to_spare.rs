@@ -321,7 +321,12 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
             findings.extend(of_site);
             findings
         }
-        Grade::Doubt | Grade::Bad => std::iter::once(main).chain(of_site).chain(beside).collect(),
+        // What forbids a comparison must not speak after a limit, which forbids none.
+        Grade::Doubt | Grade::Bad => {
+            let is_bad = |finding: &CpuFinding| finding.judgement().answer() == Grade::Bad;
+            let (bad, rest): (Vec<_>, Vec<_>) = beside.into_iter().partition(is_bad);
+            bad.into_iter().chain([main]).chain(of_site).chain(rest).collect()
+        }
     };
     let io_limit = io_limit.filter(|limit| limit.used.0 < IO_LIMIT.value);
     findings.extend(io_limit.map(|limit| CpuFinding::IoLimitFree { limit }));

@@ -944,6 +944,10 @@ mod cpu_to_spare {
         let full = filled(cpu(record));
         with_client_host(record, Some(full));
     }, Grade::Bad, "No: the CPUs of client")]
+    #[case::a_full_client_host_before_a_limit(confined(29.7, 600, 590), |record: &mut Record| {
+        let full = filled(cpu(record));
+        with_client_host(record, Some(full));
+    }, Grade::Bad, "No: the CPUs of client")]
     #[case::an_unknown_client_host(confined(20.0, 0, 0), |record: &mut Record| with_client_host(record, None), Grade::Good, "")]
     #[case::the_fullest_of_several_hosts(confined(20.0, 0, 0), |record: &mut Record| several_hosts(record, false), Grade::Doubt,
         "host of db2:5000")]

@@ -53,7 +53,7 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
 }
 
 /// A rate that was not kept explains some of another load. A load that is too small and not carried shows enough.
-fn not_made(fit: &Fit, carries: Option<f64>) -> Option<String> {
+pub(super) fn not_made(fit: &Fit, carries: Option<f64>) -> Option<String> {
     let part = |line: &FitLine| {
         let kept = fit.kept_percent.clamp(1.0, 100.0);
         let percent = 100.0 * ((100.0 + line.percent?) / kept - 1.0);
@@ -155,12 +155,12 @@ impl Headroom {
         }
         let provisos = self.provisos();
         let Some(carries) = self.carries else { return format!("Does not carry your {name}{provisos}") };
-        let (range, end) = match (self.at_least, self.less_than) {
-            (Some(low), Some(high)) => (format!(" ({} to {})", times(low), times(high)), ""),
-            (Some(low), None) if low < carries => (format!(" ({} in every run)", times(low)), " at least"),
-            (_, None) => (String::new(), " at least"),
-            (None, Some(_)) => (String::new(), ""),
+        let range = match (self.at_least, self.less_than) {
+            (Some(low), Some(high)) => format!(" ({} to {})", times(low), times(high)),
+            (Some(low), None) if low < carries => format!(" ({} in every run)", times(low)),
+            _ => String::new(),
         };
+        let end = if self.less_than.is_none() && self.broken().is_none() { " at least" } else { "" };
         format!("Carries {}x{range} your {name}{end}{provisos}", times(carries))
     }
 
@@ -180,9 +180,6 @@ impl Headroom {
             format!("at {} times: {}", times(step.factor), broke.words())
         };
         let bottleneck = |step: &HeadroomStep| Some(format!("{}: {}", step.bottleneck?, step.reason));
-        let spoiled = |why: &String| {
-            format!("by others, each time that the step that broke was repeated: more may be carried. {why}")
-        };
         let [production, platform] = self.plan.ends(self.measured.as_ref());
         let facts = [
             ("Breaks", broken.map(breaks)),
@@ -193,9 +190,20 @@ impl Headroom {
             ("Mean read", self.mean_reads()),
             ("Limits", Some(self.limits_in_words())),
             ("Search", Some(self.why.clone())),
-            ("Spoiled", broken.and_then(|(step, _)| step.spoiled.as_ref().map(spoiled))),
+            ("Spoiled", broken.and_then(|(step, _)| self.spoiled_at(step.factor))),
         ];
         facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
+    }
+
+    /// `None` if a run that broke at this multiple was undisturbed.
+    fn spoiled_at(&self, factor: f64) -> Option<String> {
+        let broken = self.counted().filter(|step| step.factor == factor && step.broke.is_some());
+        let why: Option<Vec<&String>> = broken.map(|step| step.spoiled.as_ref()).collect();
+        let why = why?.into_iter().last()?;
+        let is_repeated =
+            |step: &HeadroomStep| step.factor == factor && step.not_counted == Some(NotCounted::Repeated);
+        let each = if self.steps.iter().any(is_repeated) { ", each time that it was repeated" } else { "" };
+        Some(format!("by others{each}: more may be carried. {why}"))
     }
 
     fn demand(&self) -> String {
@@ -237,7 +245,8 @@ impl Headroom {
 
     fn limits_in_words(&self) -> String {
         let limit = |limit: &HeadroomLimit| {
-            let is_measured = self.steps.iter().any(|step| limit.latency_of(step).is_some());
+            let mut steps = self.all_steps().peekable();
+            let is_measured = steps.peek().is_none() || steps.any(|step| limit.latency_of(step).is_some());
             let note = " (this target does not measure it: it limits nothing)";
             limit.words() + if is_measured { "" } else { note }
         };

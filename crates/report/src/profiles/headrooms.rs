@@ -41,11 +41,12 @@ impl SearchResult {
     fn judged(self) -> Self {
         let counted = self.steps.iter().filter(|step| step.not_counted.is_none());
         let broken = counted.filter_map(|step| Some((step.factor, step.broke.as_ref()?.words())));
-        let (limit, unknown) = (nearest_above(self.carries, broken), self.why_unknown());
+        let limit = nearest_above(self.carries, broken);
+        let unknown = self.why_unknown(limit.is_some());
         Self { limit, unknown, ..self }
     }
 
-    fn why_unknown(&self) -> Option<String> {
+    fn why_unknown(&self, has_broken: bool) -> Option<String> {
         if let Some(why) = &self.unknown {
             return Some(why.clone());
         }
@@ -57,10 +58,12 @@ impl SearchResult {
         }
         match (self.carries, self.at_least, self.less_than) {
             (None, ..) => Some("not even the least part of the demand that was tried was carried".into()),
-            (Some(carries), _, None) => {
+            (Some(carries), _, None) if !has_broken => {
                 Some(format!("nothing broke up to {} times: allow more with `most`", times(carries)))
             }
-            (Some(_), None, _) => Some("its runs differ too much to settle: make them longer".into()),
+            (Some(_), _, None) | (Some(_), None, _) => {
+                Some("its runs differ too much to settle: make them longer".into())
+            }
             (Some(_), Some(_), Some(_)) => None,
         }
     }

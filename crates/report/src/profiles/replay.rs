@@ -8,7 +8,7 @@ use slob_demand::{Figure, Figures, ReplayInterval, ReplayResult, times};
 use slob_facts::format::length;
 
 use super::PlanView;
-use super::headroom::{BESIDE, of_profiled, waits_chart};
+use super::headroom::{BESIDE, not_made, of_profiled, waits_chart};
 use slob_facts::format::{duration_us, fixed, or_absent, plural, significant};
 use slob_facts::{Grade, figure};
 use slob_page::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
@@ -47,7 +47,7 @@ impl Replay {
         };
         let carried = match (done, broken) {
             (0, _) => return "Nothing was replayed".to_owned(),
-            _ if self.unsound().is_some() => return "Not known: the replay can't be relied on".to_owned(),
+            _ if self.unknown().is_some() => return "Not known: the replay can't be relied on".to_owned(),
             (_, 0) if done < all => format!("Carried {what} so far: {done} of {all} intervals"),
             (_, 0) => format!("Carries {what}, interval by interval"),
             _ => format!("Does not carry {what} in {broken} of {}", plural(done as u64, "interval")),
@@ -55,9 +55,15 @@ impl Replay {
         [carried].into_iter().chain(of_profiled(self.bad())).collect()
     }
 
+    /// Unsound, or of another load, as of a search for headroom.
+    fn unknown(&self) -> Option<String> {
+        let of_load = || not_made(&self.plan.fit, self.is_carried().then_some(1.0));
+        self.unsound().or_else(|| of_load().map(|why| format!("In its calibration {why}.")))
+    }
+
     fn answer(&self) -> String {
         let mut sentences = Vec::new();
-        sentences.extend(self.unsound().map(|why| format!("This result can't be relied on. {why}")));
+        sentences.extend(self.unknown().map(|why| format!("This result can't be relied on. {why}")));
         let (all, done) = (self.of_production(), self.replayed().count());
         if done == 0 {
             return sentences.join(" ");
@@ -73,7 +79,13 @@ impl Replay {
         let first = self.broken().next();
         let first = first.map(|first| format!("First at {}: {}.", first.slot.begin_words(), first.outcome));
         sentences.extend(first);
+        let cached = self.replayed().filter(|(own, _)| own.slot.has_cached_reads()).count();
+        let cached = (cached > 0).then(|| plural(cached as u64, "interval"));
+        sentences.extend(cached.as_ref().map(|intervals| {
+            format!("In {intervals} production's page cache served reads, which are not compared.")
+        }));
         sentences.push(match slower.first() {
+            None if cached.is_some() => "Nowhere else was this platform slower than production.".to_owned(),
             None => "Nowhere was this platform slower than production, as far as both measure latencies."
                 .to_owned(),
             Some(first) => format!(
@@ -211,7 +223,7 @@ impl Answer for Replay {
     }
 
     fn outcome(&self) -> Option<Outcome> {
-        Some(match (self.unsound(), self.is_carried()) {
+        Some(match (self.unknown(), self.is_carried()) {
             (Some(_), _) => Outcome::NotKnown,
             (None, true) => Outcome::Passed,
             (None, false) => Outcome::Failed,

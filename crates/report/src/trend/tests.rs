@@ -25,7 +25,7 @@ fn trend_of(records: &[Record]) -> Trend {
     let begin: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
     let missed = vec![MissedSlot { begin, end: begin + SignedDuration::from_hours(1), why: "away".into() }];
     let history = History { name: "a".into(), runs, missed };
-    Trend::of(vec![history], &[&figure::OPERATIONS_PER_S, &figure::REDO_MB_PER_S]).unwrap()
+    Trend::of(vec![history], &[&figure::OPERATIONS_PER_S, &figure::REDO_MB_PER_S], false).unwrap()
 }
 
 fn course(trend: &Trend) -> &Course {
@@ -98,6 +98,24 @@ fn a_limited_run_among_free_ones_is_named() {
     assert!(text(&records).contains(&words), "{}", text(&records));
 }
 
+/// `--fail-on-change` passed where nothing was known of the figure, or of a whole history.
+#[test]
+fn what_no_run_knows_is_not_known() {
+    let history = |name: &str, records: &[Record]| {
+        let runs = records.iter().map(|record| JudgedRun::of(&Run::of(record))).collect();
+        History { name: name.into(), runs, missed: Vec::new() }
+    };
+    let sound = runs(&[20_000; 20]);
+    let worsened = |histories, figures: &[&'static Figure], are_asked| {
+        Trend::of(histories, figures, are_asked).unwrap().worsened()
+    };
+    let both = [&figure::OPERATIONS_PER_S, &figure::REDO_SYNC_P99_US];
+    assert_eq!(worsened(vec![history("a", &sound)], &both, true), Outcome::NotKnown);
+    assert_eq!(worsened(vec![history("a", &sound)], &both, false), Outcome::Passed);
+    let with_an_empty_one = vec![history("a", &sound), history("b", &[])];
+    assert_eq!(worsened(with_an_empty_one, &both[..1], false), Outcome::NotKnown);
+}
+
 /// Operations are faster from a page cache: that is no change of the platform.
 #[test]
 fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {
@@ -121,5 +139,5 @@ fn too_few_runs_are_not_known_and_no_runs_are_refused() {
     let trend = trend_of(&runs(&[20_000; 15]));
     assert!(trend.text(None).contains("not known: 15 runs count; a trend needs 16"), "{}", trend.text(None));
     assert_eq!(trend.worsened(), Outcome::NotKnown);
-    assert_eq!(Trend::of(Vec::new(), &[]).unwrap_err(), NoTrend::NoRuns);
+    assert_eq!(Trend::of(Vec::new(), &[], false).unwrap_err(), NoTrend::NoRuns);
 }

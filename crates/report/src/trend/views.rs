@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use super::{ChangePoint, Course, FigureTrend, Found, HistoryTrend, MissedSlot, RunAt, Trend};
 use crate::change::{range, said_once, shown_percent};
 use crate::group::write_verdicts;
+use slob_facts::Figure;
 use slob_facts::figure::Better;
 use slob_facts::format::{ABSENT, Format, or_absent, plural, signed_percent};
 use slob_facts::settings::{DifferingSetting, NO_LIMIT};
 use slob_facts::table::Cell;
-use slob_facts::{Figure, Grade};
 use slob_page::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, time_unit};
 use slob_page::layout::{Section, View, lead};
 use slob_page::{Column, Page, Table};
@@ -129,7 +129,7 @@ impl HistoryTrend {
         let has_limits = self.has_limits();
         let shown = |trend: &FigureTrend, at: usize| {
             let value = or_absent(trend.values[at], |value| trend.figure.format.show(value));
-            if trend.invalid.contains(&at) { format!("{} {value}", Grade::Bad.word()) } else { value }
+            if trend.invalid.contains(&at) { format!("({value})") } else { value }
         };
         let run = |(at, run): (usize, &RunAt)| {
             let figures = self.figures.iter().map(|trend| shown(trend, at));
@@ -203,7 +203,7 @@ impl HistoryTrend {
         });
         let (x, y) = levels.unzip();
         let levels = Line { stroke: Stroke::Dash, ..Line::new("median", Colour::Text, x, y) };
-        let bad = line(Grade::Bad.word(), Colour::Updates, true);
+        let bad = line("does not count", Colour::Updates, true);
         let bad = bad.is_known().then_some(bad);
         let lines = [line(trend.figure.short, Colour::Reads, false), levels].into_iter().chain(bad);
         let title = format!("{time} since {} UTC", day_and_time(begin));
