@@ -228,7 +228,7 @@ impl Climb<'_> {
     fn without_database(&mut self, paths: &PathProbe, read: ReadPath) -> Result<(), Failure> {
         let path = Path::Without(read);
         self.progress.at(self.done, self.of, path.name());
-        let step = paths.read(read, &self.stop)?;
+        let step = paths.read(read, self.done, &self.stop)?;
         self.rungs.push(Rung::of_step(path, &step));
         self.check()
     }
@@ -242,7 +242,7 @@ impl Climb<'_> {
             return Ok(Rung::impossible(path, why));
         };
         let bytes = readers.iter().map(|reader| reader.bytes).min().unwrap_or_default();
-        let plan = ProbePlan { file_bytes: bytes >> 20 << 20, ..self.plan.clone() };
+        let plan = ProbePlan { file_bytes: bytes >> 20 << 20, ..self.plan.of_turn(self.done) };
         let readers = readers.into_iter().map(|reader| -> BlockTransfer<'_> { reader.read });
         let step: ProbeStep = time_reads(&plan, readers.collect(), &self.stop)?;
         self.check()?;

@@ -15,6 +15,10 @@ fn a_schedule_is_followed_recorded_and_shown() {
     let record = folder.run_json(run);
     let steps = record["rate_steps"].as_array().unwrap().iter().map(|step| step["from_s"].as_f64());
     assert!(steps.eq([0.0, 3.0, 6.0, 8.0].map(Some)), "{}", record["rate_steps"]);
+    // The last one had the time of the last snapshot, too.
+    let last = record["rate_steps"].as_array().unwrap().last().unwrap();
+    let end = |of: &Value| of["begin_s"].as_f64().unwrap() + of["seconds"].as_f64().unwrap();
+    assert!((end(last) - end(&record["window"])).abs() < 1e-6, "{last:#} {}", record["window"]);
     assert_eq!(record["workload"]["rate_per_s"][1], json!({"from_s": 3.0, "per_s": 200}));
     let called = folder.slob("report latest");
     called.prints(&["88 operations/s on average, 0 to 200 in 4 steps", "RATE from second"]);

@@ -297,8 +297,9 @@ impl Hierarchies {
         self.mounts.iter().filter(shows).find_map(|mount| {
             let within = Path::new(path).strip_prefix(&mount.root).ok()?;
             let mut folders: Vec<PathBuf> = within.ancestors().map(|part| mount.point.join(part)).collect();
-            // A container's mount shows an ordinary group as its root.
-            if !with_root && mount.root == Path::new("/") {
+            // A container's mount, or its namespace, shows an ordinary group as its root. The kernel's own root has no type.
+            let is_real_root = mount.root == Path::new("/") && !mount.point.join("cgroup.type").exists();
+            if !with_root && is_real_root {
                 folders.pop();
             }
             folders.retain(|folder| folder.is_dir());

@@ -103,6 +103,13 @@ impl ProbePlan {
         self.durable && self.steps().iter().all(|step| step.kind.durable().is_some())
     }
 
+    /// The plan with other random blocks, so that no cache holds them since an earlier step.
+    #[must_use]
+    pub fn of_turn(&self, turn: u64) -> Self {
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+        Self { seed: self.seed ^ turn.wrapping_mul(GOLDEN), ..self.clone() }
+    }
+
     fn seconds_of(&self, step: StepPlan) -> f64 {
         match step.kind {
             StepKind::DurableWrite(_) => self.seconds_per_step.min(durable::MOST_SECONDS),
@@ -234,6 +241,7 @@ pub fn run_probe(
         }
         let seconds = plan.seconds_of(*step);
         event(ProbeEvent::StepStarted { step: *step, number: index + 1, of: steps.len(), seconds });
+        let plan = &plan.of_turn(index as u64 + 1);
         let done = match step.kind {
             StepKind::AsyncRead => queued_reads::run(plan, *step, &file, stop, &AtomicU64::new(0)),
             StepKind::DurableWrite(write) => durable::run(plan, *step, write, device.as_ref(), stop),
@@ -245,7 +253,8 @@ pub fn run_probe(
     if let Some((seconds, step)) = plan.until_cliff_s.zip(result.fastest_read())
         && !stop.load(Ordering::Relaxed)
     {
-        result.until_cliff = Some(cliff::run(plan, step, seconds, &file, event, stop));
+        let plan = plan.of_turn(steps.len() as u64 + 1);
+        result.until_cliff = Some(cliff::run(&plan, step, seconds, &file, event, stop));
     }
     result.interrupted = stop.load(Ordering::Relaxed);
     Ok(result)
@@ -282,8 +291,8 @@ impl PathProbe {
         Ok(Self { plan: plan.clone(), scratch })
     }
 
-    /// Fails if the file can't be put into the page cache.
-    pub fn read(&self, path: ReadPath, stop: &AtomicBool) -> Result<ProbeStep, HostError> {
+    /// Each `turn` reads other random blocks. Fails if the file can't be put into the page cache.
+    pub fn read(&self, path: ReadPath, turn: u64, stop: &AtomicBool) -> Result<ProbeStep, HostError> {
         let sessions = *self.plan.sync_sessions.first().unwrap_or(&1);
         let step = StepPlan { kind: StepKind::SyncRead, sessions_or_depth: sessions };
         let order = match path {
@@ -297,7 +306,7 @@ impl PathProbe {
             }
             ReadPath::Device => Order::Random,
         };
-        let plan = ProbePlan { direct: path == ReadPath::Device, ..self.plan.clone() };
+        let plan = ProbePlan { direct: path == ReadPath::Device, ..self.plan.of_turn(turn) };
         Ok(sessions::run(&plan, step, order, &self.scratch, stop, &AtomicU64::new(0)))
     }
 }

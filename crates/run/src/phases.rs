@@ -327,8 +327,9 @@ impl<'a, 'b> Phases<'a, 'b> {
             }
             self.timeline.tally.end_window(ended);
         });
-        self.note_step(&sample, true);
+        // A slow snapshot is no part of the last step.
         sample.taken = ended;
+        self.note_step(&sample, true);
         self.add_sample(sample.clone());
         self.tick();
         self.measured.end = Some(Edge { sample, stragglers: last.stragglers });

@@ -150,10 +150,12 @@ impl Workload {
         Self { update_pct, writers: None, ..self.clone() }
     }
 
-    /// Moments are those of the run's clock.
+    /// Moments are those of the run's clock. Sessions that have done their WORK_LOOP owe nothing more.
     pub fn due_between(&self, begin_s: f64, end_s: f64) -> Option<f64> {
         let schedule = self.rate_per_s.as_ref()?;
-        Some(schedule.operations_between(begin_s - self.warmup_s, end_s - self.warmup_s))
+        let due = schedule.operations_between(begin_s - self.warmup_s, end_s - self.warmup_s);
+        let most = self.work_loop.map(|each| each as f64 * f64::from(self.sessions()));
+        Some(most.map_or(due, |most| due.min(most)))
     }
 
     /// `None` without UPDATEs.

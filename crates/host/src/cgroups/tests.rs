@@ -118,6 +118,17 @@ fn a_part_of_the_hierarchy_that_is_mounted_has_its_limits_in_its_root() {
     assert!(group(dir.path(), "0::/../y\n", mounts).is_none());
 }
 
+/// Docker's default: no limit was seen there, and a throttled figure passed for a free one.
+#[test]
+fn a_namespace_of_control_groups_has_its_limits_in_its_root() {
+    let dir = tempfile::tempdir().unwrap();
+    write(&dir.path().join("two"), &[("cpu.max", "200000 100000"), ("cgroup.type", "domain\n")]);
+    write(&dir.path().join("two/db.service"), &[("cpu.max", "max 100000")]);
+    for process in ["0::/\n", "0::/db.service\n"] {
+        assert_eq!(group(dir.path(), process, TWO).unwrap().limits().cpus, Some(2.0), "{process}");
+    }
+}
+
 /// Only the innermost group was read, although all groups around it limit the process.
 #[test]
 fn task_limits_of_outer_groups_and_of_both_versions_count() {

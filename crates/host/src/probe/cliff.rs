@@ -49,23 +49,24 @@ pub(super) fn run(
             StepKind::AsyncRead => queued_reads::run(&plan, step, scratch, &end, &completed),
             _ => sessions::run(&plan, step, Order::Random, scratch, &end, &completed),
         });
-        let (begun, mut counted) = (Instant::now(), 0);
+        let begun = Instant::now();
+        let (mut sampled, mut counted) = (begun, 0);
         while !reads.is_finished() && !end.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(20));
-            let passed_s = begun.elapsed().as_secs_f64() - iops.len() as f64;
-            if passed_s >= 1.0 {
-                let reads = completed.load(Ordering::Relaxed);
-                // On a busy machine a sample may be of several seconds.
-                let rate = (reads - counted) as f64 / passed_s;
-                iops.extend(vec![rate.round(); passed_s as usize]);
-                counted = reads;
-                let now = moved_blocks();
-                let all = now.zip(moved).map(|(now, before)| (now - before) / passed_s);
-                others.extend(vec![all.map(|all| all - rate); passed_s as usize]);
-                moved = now;
+            let now = Instant::now();
+            let due_s = (now - begun).as_secs_f64() - iops.len() as f64;
+            if due_s >= 1.0 {
+                let (reads, moved_until) = (completed.load(Ordering::Relaxed), moved_blocks());
+                // On a busy machine a sample may be of several seconds, and the next one of less than one.
+                let sample_s = (now - sampled).as_secs_f64();
+                let rate = (reads - counted) as f64 / sample_s;
+                let all = moved_until.zip(moved).map(|(until, from)| (until - from) / sample_s);
+                iops.extend(vec![rate.round(); due_s as usize]);
+                others.extend(vec![all.map(|all| all - rate); due_s as usize]);
+                (sampled, counted, moved) = (now, reads, moved_until);
                 event(ProbeEvent::Sampled { second: iops.len() as u64, of: seconds as u64, iops: rate });
             }
-            let is_certain = passed_s >= 1.0 && is_even_after_cliff(&iops, &others);
+            let is_certain = due_s >= 1.0 && is_even_after_cliff(&iops, &others);
             end.store(is_certain || stop.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         reads.join().unwrap_or_else(|_| ProbeStep::failed(step, "the probe panicked".into()))

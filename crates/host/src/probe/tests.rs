@@ -105,6 +105,18 @@ fn each_flush_of_a_durable_write_reaches_the_device() {
     assert!(result.durable_writes(DurableWrite::COMMIT, 16).is_some_and(|(streams, _)| streams == 16));
 }
 
+/// A step found in a device's cache what the step before had read.
+#[test]
+fn each_step_reads_other_blocks() {
+    let plan = plan(Path::new("/"));
+    let blocks = |turn| {
+        let mut random = scratch::Random::new(plan.of_turn(turn).seed, 0);
+        (0..100).map(|_| random.below(1 << 30)).collect::<Vec<_>>()
+    };
+    let [first, second, again] = [1, 2, 1].map(blocks);
+    assert!(first == again && !first.iter().any(|block| second.contains(block)));
+}
+
 /// No test can spend a device's credits: `a_throttle_that_tightens_is_a_cliff_of_burst_credits` of the program's tests limits them.
 fn reads_until_the_cliff(sync_sessions: &[u32], async_depths: &[u32], fastest: StepKind) {
     let dir = tempfile::tempdir().unwrap();
@@ -124,7 +136,8 @@ fn reads_until_the_cliff(sync_sessions: &[u32], async_depths: &[u32], fastest: S
     assert_eq!((until.step.kind, until.bucket, result.interrupted), (fastest, None, false));
     assert!(until.iops.len() >= 2 && sampled.last() == Some(&(until.iops.len() as u64, 3)), "{sampled:?}");
     let (counted, all) = (until.iops.iter().sum::<f64>(), until.step.figures.as_ref().unwrap());
-    assert!(counted > 0.0 && counted <= all.operations as f64 * 1.01, "{counted} of {}", all.operations);
+    // Each stands for a whole second, and was counted in about one.
+    assert!(counted > 0.0 && counted <= all.operations as f64 * 1.05, "{counted} of {}", all.operations);
     assert_eq!(result.ceiling_iops(), result.steps[1].figures.as_ref().map(|figures| figures.iops));
 }
 

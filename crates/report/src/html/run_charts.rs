@@ -8,8 +8,8 @@ use slob_stats::{Histogram, Point};
 
 use slob_facts::format::{count, duration_us, fixed, percent, plural};
 use slob_facts::measured::{
-    OfferedLoad, TimedEvent, asked_rate, device_name, is_coarse, kernels_reads, latency, percentile_us,
-    ratio, session_mean_us, timed_events, wait_times,
+    OfferedLoad, TimedEvent, asked_rate, certain_backlog, device_name, is_coarse, kernels_reads, latency,
+    percentile_us, ratio, session_mean_us, timed_events, wait_times,
 };
 use slob_facts::{Lead, Run, figure};
 use slob_page::chart::{
@@ -309,7 +309,7 @@ fn response(time: &Timeline<'_>) -> Option<Chart> {
         line("service p50", Colour::Reads, Stroke::Solid, |interval| &interval.latency, 50.0),
         line("service p99", Colour::Reads, Stroke::Dot, |interval| &interval.latency, 99.0),
     ];
-    let backlog = time.record.backlog.map_or_else(String::new, |backlog| {
+    let backlog = certain_backlog(time.record).map_or_else(String::new, |backlog| {
         let due = if backlog == 1 { "was" } else { "were" };
         format!(" At the end of the window {} {due} due and not done.", plural(backlog, "operation"))
     });

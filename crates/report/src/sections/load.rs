@@ -11,9 +11,9 @@ use slob_facts::format::{
     ABSENT, Format, capitalised, count, duration_us, fixed, or_absent, percent, plain_number, size,
 };
 use slob_facts::measured::{
-    BACKLOG_S, OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter,
-    distribution, is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum,
-    timed_events, total_rows, wait_times,
+    BACKLOG_S, OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate,
+    certain_backlog, counter, distribution, is_coarse, latency, latency_mean_us, latency_percentile_us,
+    ratio, saturating_sum, timed_events, total_rows, wait_times,
 };
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Figure, Run, figure};
@@ -222,7 +222,7 @@ fn responses(page: &mut Page, figures: &Run<'_>, all: &Histogram) {
         or_absent(ratio(100.0 * done_per_s, rate), |share| format!("{share:.1} %")),
     ));
     steps(page, record);
-    if let Some(backlog) = record.backlog.filter(|backlog| *backlog as f64 > BACKLOG_S * rate) {
+    if let Some(backlog) = certain_backlog(record).filter(|backlog| *backlog as f64 > BACKLOG_S * rate) {
         page.paragraph(&format!(
             "The system did not keep up: at the end of the window {} operations were due and not done, {} of work.",
             count(backlog),
