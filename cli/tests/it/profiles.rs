@@ -235,7 +235,9 @@ fn another_limit_takes_only_runs_of_the_same_load() {
     let [first, second] = [first, second].map(|called| json(&called.stdout));
     let steps = second["steps"].as_array().unwrap();
     assert_eq!(steps[0]["run"], first["steps"][0]["run"]);
-    assert!(steps.iter().any(|step| step["factor"] == 0.5), "{second:#}");
+    // Half of an odd rate is a whole one, too.
+    let is_lower = |step: &Value| (0.4..0.6).contains(&step["factor"].as_f64().unwrap());
+    assert!(steps.iter().any(is_lower), "{second:#}");
     let rate = |step: &Value| step["rate"].as_f64().unwrap();
     for step in steps {
         let asked = rate(&steps[0]) * step["factor"].as_f64().unwrap();

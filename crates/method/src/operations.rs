@@ -155,6 +155,11 @@ impl Batch {
         self.done = self.ops.len().min(self.done + count);
     }
 
+    /// Sets the think time after the last operation, in microseconds, and returns what it was.
+    pub fn replace_last_pause(&mut self, pause_us: u32) -> u32 {
+        self.ops.last_mut().map_or(0, |last| std::mem::replace(&mut last.pause_us, pause_us))
+    }
+
     /// Think time of the operations still to execute.
     pub fn pauses(&self) -> Duration {
         Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())

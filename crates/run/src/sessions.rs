@@ -293,11 +293,14 @@ impl Worker {
             let Some(in_flight) = participant.begin(self.batch.ops().len()) else { break };
             let begun = Instant::now();
             self.batch.hand_over(tally.clock.ns(begun));
+            // Outside of the engine, the end of a phase ends the last pause, and what was done before it is counted at once.
+            let last_pause_us = self.batch.replace_last_pause(0);
             let planned_pauses = self.batch.pauses();
             journal.map_or(Ok(()), |journal| journal.sending(number, self.batch.ops()))?;
             let deadline = deadline(in_flight.until, begun, &self.batch, planned_pauses);
             let result = session.execute(&self.batch, deadline, &mut self.outcome);
             let elapsed = begun.elapsed();
+            self.batch.replace_last_pause(last_pause_us);
             if result.is_err() {
                 // The rest was rolled back.
                 self.outcome.truncate(self.batch.committed(self.outcome.ops().len()));
@@ -319,6 +322,9 @@ impl Worker {
                     end.totals.was_busy_until(tally.clock.ns(begun + elapsed));
                 }
                 Err(error) => return Err(error),
+            }
+            if self.batch.ops().is_empty() && last_pause_us > 0 {
+                participant.sleep(Duration::from_micros(last_pause_us.into()));
             }
         }
         Ok(())

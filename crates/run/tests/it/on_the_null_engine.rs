@@ -148,6 +148,19 @@ fn think_time_longer_than_the_run_does_not_hold_it_up() {
     assert_eq!(record.operations[&OpKind::Select].operations, 1);
 }
 
+/// A window that ended early grew by the rest of the longest pause, whose session seemed to be at work.
+#[test]
+fn a_session_that_thinks_is_not_at_work_at_the_edge() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let mut log = Log { stop_at: Some(("tick", &stop)), ..Log::default() };
+    let pauses = [("THINK_TM_FREQUENCY", "1"), ("THINK_TM_MIN", "600"), ("THINK_TM_MAX", "600")];
+    let spec = spec(folder.path(), &[&pauses[..], &[("UPDATE_PCT", "0"), ("RUN_TIME", "700")]].concat());
+    let (record, _) = run_with(&spec, &mut log, &stop).unwrap();
+    assert_eq!(record.status, Status::Interrupted);
+    assert_eq!(record.edges.unwrap().end.sessions_at_work, 0);
+}
+
 #[test]
 fn a_failing_script_before_the_start_stops_the_run_and_after_it_fails_it() {
     use std::os::unix::fs::PermissionsExt;
