@@ -134,6 +134,15 @@ impl<'a> SearchRuns<'a> {
         Self { settings, stop, directory, trail, until: None, longest: Cell::default() }
     }
 
+    /// Another load, as of a search with other options, is not the same step.
+    fn earlier(&self, name: &str, pairs: &[(&str, String)]) -> Result<Option<Record>, Failure> {
+        let Some(trail) = &self.trail else { return Ok(None) };
+        let settings = settings::overridden(&self.settings, pairs, name)?;
+        let is_same =
+            |record: &Record, key: &str| record.configured(key) == settings::shown(&settings, key).as_deref();
+        Ok(trail.made(name, |record| pairs.iter().all(|(key, _)| is_same(record, key))))
+    }
+
     /// Begins no run that would end later, by the longest run so far.
     pub(super) fn within(self, time: Option<Duration>) -> Self {
         Self { until: time.map(|time| Instant::now() + time), ..self }
@@ -144,18 +153,7 @@ impl Runs for SearchRuns<'_> {
     type Failure = Failure;
 
     fn run(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
-        let made = match &self.trail {
-            Some(trail) => {
-                let settings = settings::overridden(&self.settings, pairs, name)?;
-                let is_same = |record: &Record, key: &str| {
-                    let was = record.configuration.iter().find(|entry| entry.key == key);
-                    was.map(|entry| &entry.value) == settings::shown(&settings, key).as_ref()
-                };
-                trail.made(name, |record| pairs.iter().all(|(key, _)| is_same(record, key)))
-            }
-            None => None,
-        };
-        match made {
+        match self.earlier(name, pairs)? {
             Some(record) => {
                 say!("{name}: taken from {}", record.id);
                 Ok(record)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use slob_campaign::is_set_by_plan;
-use slob_demand::{CALIBRATION_RUNS, Goal, Options, TOLERANCE_PERCENT, Timetable};
+use slob_demand::{CALIBRATION_RUNS, Goal, Options, Timetable};
 use slob_live::duration;
 use slob_spec::{MAX_SESSIONS, Origin, Settings};
 
@@ -83,9 +83,8 @@ pub(super) fn of_run(args: &ReplayedRun, settings: &Settings) -> Result<Option<S
     let rates = timetable.rates(parameters.rate, 1.0);
     let (pairs, _) = timetable.pairs(&target, &parameters, &rates, 0)?;
     timetable.notes.iter().for_each(|note| output::say(note));
-    let missed: Vec<&str> = calibrated.fit.missed().map(|line| line.what.words()).collect();
-    if !missed.is_empty() {
-        say!("slob: the mix misses {} by more than {TOLERANCE_PERCENT} %", missed.join(", "));
+    if let Some(missed) = calibrated.fit.missed_words() {
+        say!("slob: the mix misses {missed}");
     }
     settings::overridden(settings, &pairs, "--demand").map(Some)
 }

@@ -11,8 +11,7 @@ use clap::{ArgMatches, Args, value_parser};
 use serde_json::json;
 use slob_campaign::{Ended, clash};
 use slob_demand::{
-    CALIBRATION_RUNS, Goal, HeadroomSearched, KneeOptions, Levels, Options, Replayed, TOLERANCE_PERCENT,
-    Timetable, find_knee,
+    CALIBRATION_RUNS, Goal, HeadroomSearched, KneeOptions, Levels, Options, Replayed, Timetable, find_knee,
 };
 use slob_engine::Purpose;
 use slob_facts::{LatencyLimit, Lead};
@@ -252,8 +251,8 @@ pub(super) fn plan(args: &PlanArgs, matches: &ArgMatches) -> Outcome {
         refuse_flags_of_a_target(matches, &settings)?;
         PlanView::of(&goal, None, goal.plan_without_target(&settings)?)
     };
-    let missed: Vec<&str> = view.fit.missed().map(|line| line.what.words()).collect();
-    let is_written = missed.is_empty() || args.force;
+    let missed = view.fit.missed_words();
+    let is_written = missed.is_none() || args.force;
     let path = args.output.as_deref();
     if let Some(path) = path.filter(|_| is_written) {
         output::write_page(&plan_conf(&view, output::width()), path)?;
@@ -263,13 +262,13 @@ pub(super) fn plan(args: &PlanArgs, matches: &ArgMatches) -> Outcome {
         (false, None) if is_written => plan_conf(&view, output::width()),
         (false, _) => plan_table(&view, output::width()),
     })?;
-    if !missed.is_empty() {
+    if let Some(missed) = missed {
         let place = path.map_or_else(|| "slob.conf".into(), Path::to_string_lossy);
         let then = match is_written {
             true => format!("{place} is written all the same"),
             false => format!("{place} is not written; --force writes it all the same"),
         };
-        say!("slob: the plan misses {} by more than {TOLERANCE_PERCENT} %: {then}", missed.join(", "));
+        say!("slob: the plan misses {missed}: {then}");
     }
     Ok(strict_code(true, is_written))
 }

@@ -447,7 +447,7 @@ impl Trail {
         Ok(Self { directory: directory.to_path_buf(), _lock: lock })
     }
 
-    /// A completed run that `is_it`: the same step of a search with other options may be another one.
+    /// Only a completed run counts, and only if `is_it`.
     pub fn made(&self, name: &str, is_it: impl Fn(&Record) -> bool) -> Option<Record> {
         let is_it =
             |record: &Record| record.name == name && record.status == Status::Completed && is_it(record);

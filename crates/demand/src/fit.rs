@@ -154,6 +154,12 @@ impl Fit {
         self.lines.iter().filter(|line| line.is_missed())
     }
 
+    /// `redo, commits by more than 5 %`
+    pub fn missed_words(&self) -> Option<String> {
+        let missed: Vec<&str> = self.missed().map(|line| line.what.words()).collect();
+        (!missed.is_empty()).then(|| format!("{} by more than {TOLERANCE_PERCENT} %", missed.join(", ")))
+    }
+
     pub(crate) fn badness(&self) -> f64 {
         self.lines.iter().filter(|line| line.must && !line.by_chance).map(FitLine::badness).sum()
     }

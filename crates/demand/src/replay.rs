@@ -7,7 +7,7 @@ use slob_facts::{Grade, Judged, Question, Run, verdicts};
 use slob_record::Record;
 
 use crate::goal::{Goal, Pairs, Runs, Target};
-use crate::limits::{HeadroomLimit, is_page_cache};
+use crate::limits::HeadroomLimit;
 use crate::options::Options;
 use crate::profile::DemandError;
 use crate::runs::{figures, histograms, steps};
@@ -91,8 +91,7 @@ impl ReplayResult {
             step.judge(&if asked.is_empty() { defaults() } else { asked.to_vec() });
             let compare = |(figure, verb): (Figure, &str)| {
                 let [here, there] = [step.figures.get(figure)?, production.figures.get(figure)?];
-                // A page cache served production, which says nothing of its storage.
-                let is_cached = figure == Figure::ReadUs && is_page_cache(there);
+                let is_cached = figure == Figure::ReadUs && slot.has_cached_reads();
                 let is_slower = there > 0.0 && !is_cached && here > SLOWER * there;
                 is_slower.then(|| format!("{verb} {} instead of {}", duration_us(here), duration_us(there)))
             };

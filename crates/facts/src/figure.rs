@@ -731,7 +731,7 @@ pub fn licensed_cores(record: &Record) -> Option<Amount> {
 }
 
 fn amount(record: &Record, key: &str) -> Option<Amount> {
-    record.configuration.iter().find(|entry| entry.key == key)?.value.parse().ok()
+    record.configured(key)?.parse().ok()
 }
 
 fn read_mb_per_s(run: &Measured<'_>) -> Option<f64> {

@@ -642,7 +642,7 @@ fn chance(record: &Record, due: f64) -> f64 {
     if is_random { DEVIATIONS * due.sqrt() } else { 0.0 }
 }
 
-/// What was due and not done at the window's end; `None` where chance explains it.
+/// Returns what was due and not done at the window's end; `None` where chance explains it.
 pub fn certain_backlog(record: &Record) -> Option<u64> {
     let window = record.window?;
     let due = record.workload.due_between(0.0, window.begin_s + window.seconds)?;
@@ -777,13 +777,18 @@ mod tests {
         timed_events(record).into_iter().map(|event| event.name).collect()
     }
 
+    fn with_rate(rate: &str, warmup_s: f64, seconds: f64) -> Record {
+        let mut record = records::direct_read_run();
+        record.workload.warmup_s = warmup_s;
+        record.workload.rate_per_s = rate.parse().ok();
+        record.window = Some(slob_record::Window { begin_s: warmup_s, seconds });
+        record
+    }
+
     /// 'The system did not keep up' was said of two healthy runs in five, whose arrivals were fewer than their mean.
     #[test]
     fn a_backlog_that_chance_explains_is_none() {
-        let mut record = records::direct_read_run();
-        record.workload.warmup_s = 60.0;
-        record.workload.rate_per_s = "100".parse().ok();
-        (record.window.as_mut().unwrap().begin_s, record.window.as_mut().unwrap().seconds) = (60.0, 300.0);
+        let mut record = with_rate("100", 60.0, 300.0);
         record.backlog = Some(190);
         for (arrivals, expected) in [(ArrivalProcess::Poisson, None), (ArrivalProcess::Steady, Some(190))] {
             record.workload.arrivals = Some(arrivals);
@@ -810,10 +815,7 @@ mod tests {
     /// Of a day of minutes two thirds were 'not replayed': no sample's middle lay in their two or three seconds.
     #[test]
     fn a_step_shorter_than_the_samples_has_those_around_it() {
-        let mut record = records::direct_read_run();
-        record.workload.warmup_s = 0.0;
-        record.workload.rate_per_s = "40@0s,80@3s,40@5s,80@8s,40@10s,80@13s".parse().ok();
-        (record.window.as_mut().unwrap().begin_s, record.window.as_mut().unwrap().seconds) = (0.0, 16.0);
+        let mut record = with_rate("40@0s,80@3s,40@5s,80@8s,40@10s,80@13s", 0.0, 16.0);
         record.series = slob_stats::Series::new(0, 4);
         (0..16).for_each(|second| record.series.push(second, records::interval(40)).unwrap());
         assert_eq!(record.series.width_s(), 4);

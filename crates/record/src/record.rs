@@ -220,6 +220,13 @@ pub struct ConfigEntry {
     pub origin: String,
 }
 
+impl Record {
+    /// The value of a parameter.
+    pub fn configured(&self, key: &str) -> Option<&str> {
+        self.configuration.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// Seed of scatter and content.

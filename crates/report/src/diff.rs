@@ -16,7 +16,7 @@ use self::views::Charts;
 
 use crate::Confidence;
 use crate::change::{Change, compared, noise, range, said_once, shown_percent};
-use crate::group::Group as Runs;
+use crate::group::{Group as Runs, is_one_clock};
 use slob_facts::figure::{self, Better};
 use slob_facts::format::plural;
 use slob_facts::measured::{kernels_reads, latency, ratio, timed_events};
@@ -261,8 +261,7 @@ fn unlike<'a>(sides: &'a [Runs<'_>]) -> Vec<&'a str> {
 
 impl Difference {
     fn of(figure: &Figure, sides: &[Runs<'_>], [a, b]: [&[f64]; 2], confidence: Confidence) -> Self {
-        let is_one_clock =
-            sides.iter().flat_map(|side| &side.runs).map(|run| figure.is_kernels(run)).all_equal();
+        let is_one_clock = is_one_clock(sides.iter().flat_map(|side| &side.runs), figure);
         let are_comparable = is_one_clock && sides.iter().all(|side| side.is_comparable(figure));
         let percent = |(first, second): (f64, f64)| 100.0 * (second - first) / first.abs();
         let means = mean(a).zip(mean(b)).filter(|(first, _)| is_one_clock && *first != 0.0);

@@ -193,8 +193,7 @@ pub fn is_replaced(record: &Record) -> bool {
 }
 
 pub fn required_of(record: &Record) -> &str {
-    let entry = record.configuration.iter().find(|entry| entry.key == "GATE");
-    entry.map_or("", |entry| &entry.value)
+    record.configured("GATE").unwrap_or_default()
 }
 
 type Found = (Outcome, Option<f64>, String);
@@ -348,7 +347,7 @@ impl Requirement {
                 Ok(values) => {
                     let (outcome, found, mut words) = within(bound, &values, sure);
                     let figure = bound.asked.figure;
-                    // What lies below an upper bound passes an upper limit for certain, and fails a lower one.
+                    // A value below its bound passes an upper limit for certain, and fails a lower one.
                     let certain = if bound.is_upper() { Outcome::Passed } else { Outcome::Failed };
                     let is_open = outcome != certain && side.runs.iter().any(|run| figure.is_bound(run));
                     if is_open {

@@ -86,7 +86,7 @@ impl<'a> Group<'a> {
         self.runs.iter().map(value).collect()
     }
 
-    /// What is not known of the first run with that answer.
+    /// Says of the first run with that answer what is not known.
     pub(crate) fn unknown_words(&self, question: Question) -> Option<String> {
         self.runs.iter().find_map(|run| {
             let is_unknown =
@@ -123,6 +123,11 @@ impl<'a> Group<'a> {
     }
 }
 
+/// False if the kernel timed some runs, and the database others.
+pub(crate) fn is_one_clock<'r, 'a: 'r>(runs: impl Iterator<Item = &'r Run<'a>>, figure: &Figure) -> bool {
+    runs.map(|run| figure.is_kernels(run)).all_equal()
+}
+
 /// Why values of the figure can't be told apart by their size, if so.
 pub(crate) fn not_alike<'r, 'a: 'r>(
     runs: impl Iterator<Item = &'r Run<'a>> + Clone,
@@ -132,8 +137,8 @@ pub(crate) fn not_alike<'r, 'a: 'r>(
     if runs.clone().any(|run| figure.is_bound(run)) {
         return Some(format!("{name} is the upper bound of one of the database's wide buckets"));
     }
-    let is_one_clock = runs.map(|run| figure.is_kernels(run)).all_equal();
-    (!is_one_clock).then(|| format!("the kernel timed {name} of some runs, the database that of others"))
+    (!is_one_clock(runs, figure))
+        .then(|| format!("the kernel timed {name} of some runs, the database that of others"))
 }
 
 pub(crate) fn write_verdicts(page: &mut Page, groups: &[(&str, &GroupVerdicts)]) {

@@ -189,8 +189,8 @@ impl FigureTrend {
             }
         });
         let known: Vec<Option<(f64, bool)>> = known.collect();
-        let mut values = known.iter().flatten().map(|(value, _)| *value).peekable();
-        if (values.peek().is_some() || !is_asked) && values.all(|value| value == 0.0) {
+        let is_known = known.iter().any(Option::is_some);
+        if (is_known || !is_asked) && known.iter().flatten().all(|(value, _)| *value == 0.0) {
             return None;
         }
         let values = known.iter().map(|known| known.map(|(value, _)| value)).collect();

@@ -321,7 +321,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
             findings.extend(of_site);
             findings
         }
-        // What forbids a comparison must not speak after a limit, which forbids none.
+        // A limit forbids no comparison, so what forbids one speaks before it.
         Grade::Doubt | Grade::Bad => {
             let is_bad = |finding: &CpuFinding| finding.judgement().answer() == Grade::Bad;
             let (bad, rest): (Vec<_>, Vec<_>) = beside.into_iter().partition(is_bad);
